@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +22,13 @@ def require_library(name: str) -> Any:
 
 
 def mirror_of(module: str) -> Any:
-    """Return the test module of ``"steadytree.formats.sklearn.read_sklearn"`` and its like."""
+    """Return the test module of ``"steadytree.formats.sklearn.read_sklearn"`` and its like.
+
+    It bears the name of the module, or of the folder where one file tests all that is in it.
+    """
     _, *folders, name = module.split(".")
     if name in WITHOUT_WHEELS and find_spec(name) is None:
         require_library(name)
-    return import_module(".".join(["tests", *folders, f"test_{name}"]))
+    of_all = Path(__file__).parent.joinpath(*folders[:-1], f"test_{folders[-1]}.py")
+    own = [*folders[:-1], f"test_{folders[-1]}"] if of_all.exists() else [*folders, f"test_{name}"]
+    return import_module(".".join(["tests", *own]))

@@ -33,7 +33,6 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -47,8 +46,6 @@ from steadytree._io import (
     MAX_CATEGORIES,
     MAX_CATEGORY_CELLS,
     MAX_DEPTH,
-    MAX_FEATURES,
-    MAX_FILE_BYTES,
     MAX_NODES,
     MAX_UNLISTED_FEATURES,
     parse_json,
@@ -61,14 +58,13 @@ from steadytree.exceptions import (
     FeatureAlignmentError,
     InputError,
     NotFittedTreeError,
-    SteadyTreeError,
     SteadyTreeWarning,
     TreeFormatError,
     UnsupportedModelError,
 )
 from steadytree.publish import publish_tree
 from steadytree.tree.branches import build_tree
-from steadytree.tree.columns import Categories, n_rows, plain_scalar
+from steadytree.tree.columns import plain_scalar
 from steadytree.tree.decision import (
     LARGEST_SHARE,
     Decision,
@@ -77,25 +73,10 @@ from steadytree.tree.decision import (
     warn_of_one_decision,
 )
 from steadytree.tree.json import load_tree, tree_digest
-from steadytree.tree.nested import (
-    Branch,
-    JsonObject,
-    Leaf,
-    Node,
-    plain_scalars,
-    read_scalars,
-)
+from steadytree.tree.nested import Branch, JsonObject, Leaf, Node, plain_scalars, read_scalars
 from steadytree.tree.observed import Observed
 from steadytree.tree.paths import tree_rules
-from steadytree.tree.printing import (
-    INK,
-    PAIR_COLOURS,
-    LeafNumbers,
-    branch_texts,
-    kept_words,
-    shown_class,
-    tint,
-)
+from steadytree.tree.printing import LeafNumbers, branch_texts, kept_words
 from steadytree.tree.recoded import (
     IMPUTED,
     TAKES_MISSING,
@@ -106,39 +87,24 @@ from steadytree.tree.recoded import (
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.tree_batch import build_trees
-from steadytree.tree.values import bit_set, double_threshold, next_above, single_threshold
-from steadytree.tree.words import (
-    PAGE,
-    PAGE_BRANCH,
-    PLAIN,
-    clean,
-    format_number,
-    listed,
-    shorten,
-    shown_bound,
-)
+from steadytree.tree.values import double_threshold, next_above, single_threshold
+from steadytree.tree.words import PAGE, PAGE_BRANCH, clean, shorten
 
 __all__ = [
     "IMITATORS",
     "IMPUTED",
-    "INK",
     "LARGEST_SHARE",
     "MAX_CATEGORIES",
     "MAX_CATEGORY_CELLS",
     "MAX_DEPTH",
-    "MAX_FEATURES",
-    "MAX_FILE_BYTES",
     "MAX_NODES",
     "MAX_UNLISTED_FEATURES",
     "PAGE",
     "PAGE_BRANCH",
-    "PAIR_COLOURS",
-    "PLAIN",
     "READERS",
     "TAKES_MISSING",
     "WRITERS",
     "Branch",
-    "Categories",
     "Decision",
     "FeatureAlignmentError",
     "InputError",
@@ -148,14 +114,12 @@ __all__ = [
     "Node",
     "NotFittedTreeError",
     "Observed",
-    "SteadyTreeError",
     "SteadyTreeWarning",
     "Tree",
     "TreeFormatError",
     "UnsupportedModelError",
     "__version__",
     "as_tree",
-    "bit_set",
     "branch_texts",
     "build_tree",
     "build_trees",
@@ -163,42 +127,29 @@ __all__ = [
     "clean",
     "double_threshold",
     "export_tree",
-    "format_number",
-    "format_of",
     "harmless_words",
     "import_optional",
     "is_a",
     "kept_words",
-    "listed",
-    "load_model",
     "load_tree",
     "missing_as_imputed",
     "next_above",
     "not_fitted",
-    "numbers_classes",
-    "options_of",
     "parse_json",
     "plain_scalar",
     "plain_scalars",
     "quoted",
     "read_bytes",
     "read_model",
-    "read_models",
     "read_scalars",
-    "rows_predicted_otherwise",
     "same_where_missing",
-    "save_like",
     "shorten",
-    "shown_bound",
-    "shown_class",
     "single_threshold",
-    "tint",
     "tree_digest",
     "tree_rules",
     "with_version",
     "write_atomic",
     "write_like",
-    "writers",
 ]
 
 __version__ = version("steadytree")
@@ -311,10 +262,8 @@ def as_tree(
     if feature_names is not None:
         tree = tree.replace(feature_names=tuple(feature_names))
     groups = dict(one_hot or {})
-    if space is not None and tree.feature_names is not None:
-        for group, columns in space.one_hot.items():
-            if set(columns) & set(tree.feature_names):
-                groups.setdefault(group, columns)
+    columns, known = set(tree.feature_names or ()), {} if space is None else space.one_hot
+    groups |= {g: c for g, c in known.items() if g not in groups and columns & set(c)}
     if groups:
         tree = recombine_one_hot(tree, groups)
     if space is not None:
@@ -372,14 +321,11 @@ def read_models(models: Sequence[Any]) -> list[Tree]:
     trees: dict[int, Tree] = {}
     together: dict[int, tuple[Any, list[Any]]] = {}
     for model in {id(model): model for model in models}.values():
-        if _is_read_alone(model):
-            trees[id(model)] = read_model(model)
-            continue
-        reader: Any = _reader_of(model)
+        reader = None if _is_read_alone(model) else _reader_of(model)
         if hasattr(reader, "read_all"):
             together.setdefault(id(reader), (reader, []))[1].append(model)
         else:
-            trees[id(model)] = reader.read(model)
+            trees[id(model)] = read_model(model)
     for reader, members in together.values():
         trees |= zip(map(id, members), reader.read_all(members), strict=True)
     return [trees[id(model)] for model in models]
@@ -538,17 +484,14 @@ def export_tree(
                 f"expected a format or a path, got neither; the formats are {', '.join(writers())}"
             )
         to = format_of(path)
-    writer = _writer(to)
-    known = options_of(to)
+    writer, known = _writer(to), options_of(to)
     if unknown := sorted(set(options) - set(known)):
         raise InputError(
             f"expected options of {to!r} ({', '.join(known) or 'there are none'}), "
             f"got {', '.join(unknown)}"
         )
     model = read_model(tree)
-    if publish:
-        model = publish_tree(model)
-    written = writer.write(model, **options)
+    written = writer.write(publish_tree(model) if publish else model, **options)
     if path is None:
         return written
     if hasattr(writer, "save"):
@@ -572,7 +515,7 @@ def options_of(to: str) -> dict[str, Any]:
     --------
     >>> from steadytree.plugins import options_of
     >>> sorted(options_of("sql"))[:3]
-    ['columns', 'dialect', 'keep']
+    ['columns', 'dialect', 'of_class']
     """
     return {
         name: parameter.default
@@ -608,7 +551,7 @@ def _writer(name: str) -> Any:
 # -- out, in the form of another model -------------------------------------------------
 
 
-def write_like(tree: Tree, model: Any, *, prefer: str | None = None, X: Any = None) -> Any:
+def write_like(tree: Tree, model: Any, *, prefer: str | None = None) -> Any:
     """Return a model of the form of ``model`` that predicts as the tree does.
 
     Parameters
@@ -621,20 +564,8 @@ def write_like(tree: Tree, model: Any, *, prefer: str | None = None, X: Any = No
         It is left alone; what is returned shares nothing with it that training changes.
     prefer : {"labels", "shares"}, optional
         Which gives way where a label does not follow its shares and the form cannot say so.
-    X : table, optional
-        Rows to try both on; a warning says how many they predict otherwise.
     """
-    written = _imitator_of(model).write_like(tree, model, prefer)
-    if X is not None:
-        other = rows_predicted_otherwise(tree, written, X)
-        if other:
-            warnings.warn(
-                f"{other:,} of {n_rows(X):,} rows are predicted otherwise than by the tree: their "
-                "values lie between its thresholds and the nearest that the model can compare with",
-                SteadyTreeWarning,
-                stacklevel=2,
-            )
-    return written
+    return _imitator_of(model).write_like(tree, model, prefer)
 
 
 def save_like(model: Any, path: Path) -> Path:
@@ -659,10 +590,6 @@ def rows_predicted_otherwise(tree: Tree, written: Any, X: Any) -> int:
 
 def _imitator_of(model: Any) -> Any:
     """Return the module that knows the form of a model, or say what could be given."""
-    if isinstance(model, type):
-        raise InputError(
-            f"expected a fitted model in whose form to write, got the class {model.__name__}"
-        )
     for entry in IMITATORS.values():
         module = _imported(entry)
         if module.imitates(model):

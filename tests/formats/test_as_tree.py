@@ -11,7 +11,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import (
-    AdaBoostClassifier,
     GradientBoostingClassifier,
 )
 from sklearn.linear_model import LogisticRegression
@@ -26,8 +25,9 @@ from steadytree.exceptions import (
     OneDecisionWarning,
     UnsupportedModelError,
 )
-from steadytree.plugins import READERS, read_models
-from tests.golden import MID_1, UNIT, build
+from steadytree.plugins import read_models
+from tests.golden import UNIT, build
+from tests.wording import refuses
 
 X, Y = load_breast_cancer(return_X_y=True)
 SMALL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
@@ -96,11 +96,6 @@ def test_names_and_space_for_a_model_without() -> None:
     assert tree.space is space
     with pytest.raises(InputError, match="expected 30 distinct feature names, got"):
         st.as_tree(SMALL, feature_names=["a"])
-
-
-def test_a_pipeline_that_leaves_the_columns_alone() -> None:
-    pipeline = Pipeline([("none", "passthrough"), ("tree", SMALL)])
-    assert st.as_tree(pipeline) == st.as_tree(SMALL)
 
 
 # -- labels -----------------------------------------------------------------------
@@ -174,96 +169,34 @@ def test_a_threshold_needs_two_classes() -> None:
 
 # -- what it refuses --------------------------------------------------------------
 
-
-@pytest.mark.parametrize(
-    "model",
-    [AdaBoostClassifier(n_estimators=2), GradientBoostingClassifier(n_estimators=2)],
-    ids=lambda model: type(model).__name__,
-)
-def test_ensembles(model: Any) -> None:
-    model.fit(X[:100], Y[:100])
-    with pytest.raises(
+REFUSED: dict[str, tuple[Any, type[Exception]]] = {
+    "trees that were boosted": (
+        GradientBoostingClassifier(n_estimators=2).fit(X[:100], Y[:100]),
         UnsupportedModelError,
-        match=f"expected a fitted decision tree.*got {type(model).__name__}, a model of many "
-        "trees; pass one of its estimators_, or distil it into one tree",
-    ):
-        st.as_tree(model)
-
-
-def test_several_outputs() -> None:
-    model = DecisionTreeClassifier(max_depth=2).fit(X, np.column_stack([Y, 1 - Y, Y]))
-    with pytest.raises(
+    ),
+    "several outputs": (
+        DecisionTreeClassifier(max_depth=2).fit(X, np.column_stack([Y, 1 - Y, Y])),
         UnsupportedModelError,
-        match="expected a tree with one output, got 3; fit one tree per output",
-    ):
+    ),
+    "a classifier before fit": (DecisionTreeClassifier(), NotFittedTreeError),
+    "a pipeline before fit": (make_pipeline(DecisionTreeRegressor()), NotFittedTreeError),
+    "a class": (DecisionTreeClassifier, NotFittedTreeError),
+    "a linear model": (LogisticRegression().fit(X[:, :1], Y), TypeError),
+    "a number": (7, ValueError),
+    "nothing": (None, UnsupportedModelError),
+    "a list of models": ([SMALL], UnsupportedModelError),
+    "a space": (UNIT, UnsupportedModelError),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_tree_is_refused_by_name(name: str) -> None:
+    model, error = REFUSED[name]
+    with refuses(error, f"as_tree: {name}"):
         st.as_tree(model)
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (
-            DecisionTreeClassifier(),
-            r"got DecisionTreeClassifier before fit; call fit\(X, y\) first",
-        ),
-        (DecisionTreeRegressor(), "got DecisionTreeRegressor before fit"),
-        (DecisionTreeClassifier, "got the class DecisionTreeClassifier; create it and call fit"),
-        (make_pipeline(DecisionTreeClassifier()), "got DecisionTreeClassifier before fit"),
-    ],
-)
-def test_models_before_fit(model: Any, message: str) -> None:
-    with pytest.raises(NotFittedTreeError, match=f"expected a fitted model, {message}"):
-        st.as_tree(model)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        LogisticRegression(max_iter=5000).fit(X[:, :2], Y),
-        7,
-        None,
-        [SMALL],
-        UNIT,
-    ],
-    ids=lambda model: type(model).__name__,
-)
-def test_other_things(model: Any) -> None:
-    with pytest.raises(
-        UnsupportedModelError,
-        match="expected a fitted decision tree, a Tree or the path of a model file, got "
-        f"{type(model).__name__}",
-    ):
-        st.as_tree(model)
-
-
-def test_errors_are_of_the_kinds_people_catch() -> None:
-    with pytest.raises(TypeError):
-        st.as_tree(7)
-    with pytest.raises(ValueError, match="before fit"):
-        st.as_tree(DecisionTreeClassifier())
-
-
-# -- readers of other libraries -----------------------------------------------------------
-
-
-class OtherStump:
-    """A model of a library that steadytree has never heard of."""
-
-
-class OtherReader:
-    def reads(self, model: Any) -> bool:
-        return isinstance(model, OtherStump)
-
-    def read(self, model: Any, tree_index: int | None = None) -> st.Tree:
-        return MID_1
-
-
-def test_a_reader_is_two_functions_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UnsupportedModelError, match="got OtherStump"):
-        st.as_tree(OtherStump())
-    monkeypatch.setitem(READERS, "other", OtherReader())
-    assert st.as_tree(OtherStump()) is MID_1
-    assert st.tree_distance(OtherStump(), MID_1, space=UNIT) == 0.0
+# -- many at once -----------------------------------------------------------------
 
 
 def test_many_models_are_read_as_they_are_one_by_one(tmp_path: Path) -> None:
@@ -301,17 +234,3 @@ def test_many_models_are_read_as_they_are_one_by_one(tmp_path: Path) -> None:
     assert first is second is third
     with pytest.raises(UnsupportedModelError, match="got list"):
         read_models([models[0], []])
-
-
-def test_a_reader_that_reads_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    leaf = st.as_tree(DecisionTreeRegressor().fit([[0.0], [0.0]], [1.0, 1.0]))
-
-    class Words:
-        def reads(self, model: Any) -> bool:
-            return isinstance(model, list)
-
-        def read(self, model: Any) -> st.Tree:
-            return leaf
-
-    monkeypatch.setitem(READERS, "words", Words())
-    assert read_models([["a"], ["b"]]) == [leaf, leaf]

@@ -33,7 +33,7 @@ PMML = Path(__file__).parents[1] / "formats" / "pmml" / "fixtures"
 SMALL = {
     "classes": """
 age <= 50:
-    colour in {red, "it's blue"}: no
+    colour in red, "it's blue": no
     else: yes
 colour is missing: yes
 else: no

@@ -33,7 +33,7 @@ from steadytree.tree.printing import tree_text
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PLAIN
 
-OBJECTS = ("like", "X", "columns", "cells", "cases")
+OBJECTS = ("like", "columns")
 """Options of formats that take more than a word, and so cannot be set here."""
 
 

@@ -110,7 +110,7 @@ def test_lightgbm_boosters(seed: int) -> None:
     before = model.model_to_string()
     new = edited(tree_to_edit(model, seed), frame, seed, apart=False)
     rows = probes(new, frame, seed)
-    written = write_like(new, model, X=rows)
+    written = write_like(new, model)
     assert written.num_trees() == 1
     found = written.predict(rows)
     expected = new.predict_proba(rows)[:, 1] if new.is_classifier else new.predict(rows)
@@ -131,7 +131,7 @@ def test_xgboost_boosters(seed: int) -> None:
     rows = probes(new, frame, seed, unseen=False)
     numbers = rows.select_dtypes("number").columns
     rows = rows.assign(**{n: rows[n].astype(np.float32).astype(np.float64) for n in numbers})
-    written = write_like(new, model, X=rows)
+    written = write_like(new, model)
     assert written.num_boosted_rounds() == 1
     found = written.predict(xgb.DMatrix(rows, enable_categorical=True))
     expected = new.predict_proba(rows)[:, 1] if new.is_classifier else new.predict(rows)
@@ -147,7 +147,7 @@ def test_estimators(seed: int, classifier: Any) -> None:
     new = edited(st.as_tree(model), frame, seed, apart=classifier is xgb_classifier)
     assert any(codes is not None for codes in new.left_categories)
     rows = probes(new, frame, seed, unseen=classifier is lgb_classifier)
-    written = write_like(new, model, X=rows)
+    written = write_like(new, model)
     assert type(written) is type(model)
     np.testing.assert_array_equal(written.predict(rows), new.predict(rows))
     np.testing.assert_allclose(written.predict_proba(rows), new.predict_proba(rows), atol=1.1e-6)
@@ -202,7 +202,7 @@ def test_thresholds_and_labels_kept_against_their_share(classifier: Any) -> None
     np.testing.assert_allclose(kept.predict_proba(frame), tree.predict_proba(frame), atol=1.1e-6)
     # A booster gives shares; whoever has it applies the threshold.
     booster = model.booster_ if classifier is lgb_classifier else model.get_booster()
-    assert rows_predicted_otherwise(tree, write_like(tree, booster, X=frame), frame) == 0
+    assert rows_predicted_otherwise(tree, write_like(tree, booster), frame) == 0
     leaf = build_tree(Leaf([0.3, 0.7]), n_features=6, feature_names=tuple(frame), classes=(0, 1))
     assert set(write_like(leaf, model).predict(frame)) == {1}
 

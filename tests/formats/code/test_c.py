@@ -14,8 +14,8 @@ import steadytree as st
 from steadytree.exceptions import InputError
 from steadytree.formats.code.c import write
 from steadytree.tree.columns import UNSEEN, encode_table
-from tests.foreign import probe_rows, random_tree
-from tests.formats.odd_trees import NASTY, bushy, chain, nasty_tree
+from tests.foreign import random_tree
+from tests.formats.odd_trees import NASTY, nasty_tree
 from tests.programs import require_program
 
 FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -77,28 +77,8 @@ def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
     return tree.class_names(out[:, 1].astype(int)), out[:, 2:]
 
 
-def test_shares_are_the_very_numbers(tmp_path: Path) -> None:
-    tree = random_tree(1, kind="multiclass", depth=6, kept_labels=True)
-    rows = probe_rows(tree, 2000)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[1], tree.predict_proba(rows))
-
-
-@pytest.mark.parametrize("tree", [chain(900), chain(900, leftwards=True), bushy(8)], ids=repr)
-def test_large_trees(tree: st.Tree, tmp_path: Path) -> None:
-    rows = probe_rows(tree, 2000)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[0], tree.predict(rows))
-
-
-def test_a_single_leaf(tmp_path: Path) -> None:
-    tree = random_tree(0, categorical=False).prune_at([0])
-    rows = probe_rows(tree, 10)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[0], tree.predict(rows))
-
-
 def test_names_do_no_harm_and_categories_are_found(tmp_path: Path) -> None:
     tree = nasty_tree()
-    rows = probe_rows(tree, 2000)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[0], tree.predict(rows))
     driver = """
 #include <stdio.h>
 #include "written_tree.c"

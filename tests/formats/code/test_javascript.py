@@ -15,7 +15,7 @@ import steadytree as st
 from steadytree.exceptions import InputError
 from steadytree.formats.code.javascript import write
 from tests.foreign import probe_rows, random_tree
-from tests.formats.odd_trees import bushy, chain, nasty_tree
+from tests.formats.odd_trees import nasty_tree
 from tests.programs import require_program
 
 DRIVER = """
@@ -42,26 +42,6 @@ def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
     found, leaves, shares = zip(*json.loads(node(DRIVER, folder)), strict=True)
     np.testing.assert_array_equal(leaves, tree.apply(rows))
     return list(found), None if shares[0] is None else np.array(shares)
-
-
-def test_shares_are_the_very_numbers(tmp_path: Path) -> None:
-    tree = random_tree(1, kind="multiclass", depth=6, kept_labels=True)
-    rows = probe_rows(tree, 2000)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[1], tree.predict_proba(rows))
-
-
-@pytest.mark.parametrize(
-    "tree", [chain(900), chain(900, leftwards=True), bushy(8), nasty_tree()], ids=repr
-)
-def test_large_trees_and_names_that_would_do_harm(tree: st.Tree, tmp_path: Path) -> None:
-    rows = probe_rows(tree, 2000)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[0], tree.predict(rows))
-
-
-def test_a_single_leaf(tmp_path: Path) -> None:
-    tree = random_tree(0).prune_at([0])
-    rows = probe_rows(tree, 10)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[0], tree.predict(rows))
 
 
 def test_a_script_for_a_page(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import steadytree as st
 from steadytree.exceptions import InputError
 from steadytree.formats.code.python import write
 from tests.foreign import probe_rows, random_tree
-from tests.formats.odd_trees import chain, nasty_tree
 
 DRIVER = """
 import json, sys
@@ -33,7 +32,7 @@ print(json.dumps([
 """
 
 
-def consume(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any, Any]:
+def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
     st.export_tree(tree, "python", folder / "written_tree.py")
     (folder / "rows.json").write_text(json.dumps(rows.to_dict("records")))
     done = subprocess.run(
@@ -46,41 +45,7 @@ def consume(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any, 
     assert done.returncode == 0, done.stderr
     found, leaves, shares = zip(*json.loads(done.stdout), strict=True)
     np.testing.assert_array_equal(leaves, tree.apply(rows))
-    return list(found), leaves, None if shares[0] is None else np.array(shares)
-
-
-def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
-    found, _, shares = consume(tree, rows, folder)
-    return found, shares
-
-
-def test_shares_are_the_very_numbers(tmp_path: Path) -> None:
-    tree = random_tree(1, kind="multiclass", depth=6, kept_labels=True)
-    rows = probe_rows(tree, 2000)
-    _, _, shares = consume(tree, rows, tmp_path)
-    np.testing.assert_array_equal(shares, tree.predict_proba(rows))
-
-
-def test_names_do_no_harm(tmp_path: Path) -> None:
-    tree = nasty_tree()
-    rows = probe_rows(tree, 2000)
-    found, _, _ = consume(tree, rows, tmp_path)
-    np.testing.assert_array_equal(found, tree.predict(rows))
-
-
-@pytest.mark.parametrize("leftwards", [True, False])
-def test_a_tree_deeper_than_python_nests(leftwards: bool, tmp_path: Path) -> None:
-    tree = chain(900, leftwards=leftwards)
-    rows = probe_rows(tree, 2000)
-    found, _, _ = consume(tree, rows, tmp_path)
-    np.testing.assert_array_equal(found, tree.predict(rows))
-
-
-def test_a_single_leaf(tmp_path: Path) -> None:
-    tree = random_tree(0).prune_at([0])
-    rows = probe_rows(tree, 10)
-    found, _, _ = consume(tree, rows, tmp_path)
-    np.testing.assert_array_equal(found, tree.predict(rows))
+    return list(found), None if shares[0] is None else np.array(shares)
 
 
 def test_missing_values_of_every_kind() -> None:

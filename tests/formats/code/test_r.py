@@ -15,8 +15,7 @@ import steadytree as st
 from steadytree.exceptions import InputError
 from steadytree.formats.code.parts import is_plain_decimal
 from steadytree.formats.code.r import write
-from tests.foreign import probe_rows, random_tree
-from tests.formats.odd_trees import bushy, chain, nasty_tree
+from tests.foreign import random_tree
 from tests.programs import require_program
 
 DRIVER = """
@@ -92,34 +91,6 @@ def rscript(code: str, folder: Path) -> str:
     )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
-
-
-def test_shares_are_the_very_numbers(tmp_path: Path) -> None:
-    tree = random_tree(1, kind="multiclass", depth=6, kept_labels=True)
-    rows = probe_rows(tree, 2000)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[1], tree.predict_proba(rows))
-
-
-@pytest.mark.parametrize("tree", [chain(900), chain(900, leftwards=True), bushy(8)], ids=repr)
-def test_large_trees(tree: st.Tree, tmp_path: Path) -> None:
-    rows = probe_rows(tree, 2000)
-    found = run(tree, rows, tmp_path)[0]
-    expected = [float(c) if isinstance(c, str) else c for c in found]
-    np.testing.assert_array_equal(expected, tree.predict(rows))
-
-
-@pytest.mark.parametrize("factors", [True, False])
-def test_names_do_no_harm(factors: bool, tmp_path: Path) -> None:
-    tree = nasty_tree()
-    rows = probe_rows(tree, 2000)
-    found = run(tree, rows, tmp_path, factors)[0]
-    np.testing.assert_array_equal(found, tree.predict(rows))
-
-
-def test_a_single_leaf(tmp_path: Path) -> None:
-    tree = random_tree(0).prune_at([0])
-    rows = probe_rows(tree, 10)
-    np.testing.assert_array_equal(run(tree, rows, tmp_path)[0], tree.predict(rows))
 
 
 def test_text_is_not_a_number_and_a_factor_no_code(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from steadytree.formats.code.sql import write
 from steadytree.tree.branches import build_tree
 from steadytree.tree.nested import Branch, Leaf
 from tests.foreign import probe_rows, random_tree
-from tests.formats.odd_trees import NASTY, bushy, chain, nasty_tree
+from tests.formats.odd_trees import NASTY, nasty_tree
 
 DIALECTS = (
     *("athena", "bigquery", "clickhouse", "databricks", "doris", "duckdb", "hive", "mysql"),
@@ -91,24 +91,6 @@ def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
     return out["label"], out[shares].to_numpy()
 
 
-@pytest.mark.parametrize(
-    "tree", [chain(900), chain(900, leftwards=True), bushy(7), nasty_tree()], ids=repr
-)
-def test_large_trees_and_names_that_would_do_harm(tree: st.Tree) -> None:
-    named = tree.replace(feature_names=tree.feature_labels)
-    rows = probe_rows(named, 2000)
-    for consume, dialect in ((in_sqlite, "sqlite"), (in_duckdb, "duckdb")):
-        found = consume(named, rows, write(named, dialect=dialect, table="rows"))
-        np.testing.assert_array_equal(found["leaf"], named.apply(rows))
-        if dialect == "duckdb":
-            continue
-        expected = named.predict(rows)
-        if named.is_classifier:
-            np.testing.assert_array_equal(found["label"], expected)
-        else:
-            np.testing.assert_allclose(found["value"], expected, rtol=1e-15)
-
-
 def test_expressions() -> None:
     tree = random_tree(3, kind="multiclass", depth=4)
     rows = probe_rows(tree, 1000, fresh={"has_car": None})
@@ -125,7 +107,7 @@ def test_expressions() -> None:
     assert write(binary) == write(binary, what="label")
 
 
-def test_columns_outputs_and_prefix() -> None:
+def test_columns_and_prefix() -> None:
     tree = random_tree(2, depth=3)
     rows = probe_rows(tree, 500)
     columns = {name: f"c {k}" for k, name in enumerate(tree.feature_labels)}
@@ -134,20 +116,12 @@ def test_columns_outputs_and_prefix() -> None:
         dialect="sqlite",
         table="main.rows",
         columns=columns,
-        outputs=["label"],
-        keep=["c 0"],
         prefix="tree_",
     )
     out = in_sqlite(tree, rows.rename(columns=columns), query)
-    assert list(out.columns) == ["c 0", "tree_leaf", "tree_label"]
+    new = ["tree_leaf", "tree_label", "tree_share_no", "tree_share_yes"]
+    assert list(out.columns) == [*columns.values(), *new]
     np.testing.assert_array_equal(out["tree_label"], tree.predict(rows))
-
-
-def test_a_single_leaf() -> None:
-    tree = random_tree(0).prune_at([0])
-    rows = probe_rows(tree, 10)
-    found = in_sqlite(tree, rows, write(tree, dialect="sqlite", table="rows"))
-    np.testing.assert_array_equal(found["label"], tree.predict(rows))
 
 
 def test_a_table_name_stays_a_name() -> None:
@@ -262,13 +236,11 @@ def test_what_cannot_be_asked_for() -> None:
         ({"what": "share"}, "expected of_class=, whose share"),
         ({"what": "share", "of_class": "z"}, "expected of_class= of"),
         ({"of_class": "a"}, 'with what="share"'),
-        ({"keep": ["id"]}, "expected a table with keep="),
         ({"table": "rows", "what": "label"}, "for an expression, got a table"),
-        ({"table": "rows", "outputs": ["value"]}, "expected outputs of label, shares"),
         ({"table": "read_csv('x')"}, "expected the name of a table"),
         ({"table": 'a"b'}, "expected the name of a table"),
         ({"table": ""}, "expected the name of a table"),
-        ({"table": "rows", "keep": ["label"]}, "expected new column names, got"),
+        ({"table": "rows", "columns": {"age": "label"}}, "expected new column names, got"),
         ({"columns": {"nobody": "x"}}, "expected features of the tree in columns"),
         ({"columns": {"age": "a\0"}}, "that SQL can hold"),
     ):

@@ -68,7 +68,7 @@ def test_the_form_stays_and_the_tree_is_new(name: str, data: tuple[pd.DataFrame,
     deployed = st.as_tree(model.best_estimator_ if name == "search" else model)
     new = moved(deployed.with_plain_shares(), 3)
     rows = probe_rows(new, 3000, singles=True)
-    written = write_like(new, model, X=rows)
+    written = write_like(new, model)
     np.testing.assert_array_equal(written.predict(rows), new.predict(rows))
     np.testing.assert_allclose(written.predict_proba(rows), new.predict_proba(rows), atol=1e-12)
     again = st.as_tree(written)

@@ -148,7 +148,7 @@ def test_an_edited_tree_in_the_pipeline(seed: int) -> None:
     before = pickle.dumps(model)
     new = edited(st.as_tree(model), X, seed)
     rows = pd.concat([X, raw_rows(seed + 500, 4_000, unseen=True)], ignore_index=True)
-    written = write_like(new, model, X=rows)
+    written = write_like(new, model)
     np.testing.assert_array_equal(written.predict(rows), new.predict(rows))
     if new.is_classifier:
         np.testing.assert_array_equal(written.predict_proba(rows), new.predict_proba(rows))

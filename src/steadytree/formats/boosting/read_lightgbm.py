@@ -25,7 +25,6 @@ from steadytree.formats.stored_nodes import (
     split_around_missing,
 )
 from steadytree.plugins import (
-    MAX_FEATURES,
     MAX_NODES,
     Branch,
     Leaf,
@@ -155,7 +154,7 @@ def _read_text(
     index = choose_tree(len(blocks), tree_index, "a LightGBM model")
     if blocks[index].partition("\n")[0].strip() != str(index):
         raise TreeFormatError(f"expected Tree={index}, got Tree={blocks[index][:20]!r}")
-    n = _whole(header, "max_feature_idx", 0, MAX_FEATURES - 1) + 1
+    n = _whole(header, "max_feature_idx", 0, 2**31 - 2) + 1
     names, infos = (header.get(f"feature_{key}", "").split(" ") for key in ("names", "infos"))
     if len(names) != n or len(infos) != n:
         raise TreeFormatError(

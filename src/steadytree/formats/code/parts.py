@@ -28,11 +28,8 @@ from steadytree.plugins import (
     Tree,
     __version__,
     clean,
-    format_number,
     kept_words,
-    listed,
     shorten,
-    shown_bound,
     tree_digest,
 )
 
@@ -42,6 +39,11 @@ MAX_NESTING = 30
 MAX_WHOLE = 2**53
 """Whole numbers up to here are doubles, which is what most languages count with."""
 
+# What has a meaning of its own in rules.
+_RULE_WORDS = {
+    *("always", "and", "categories", "classes", "decision", "elif", "else", "false", "features"),
+    *("from", "if", "in", "is", "missing", "not", "or", "otherwise", "row", "rows", "true"),
+}
 _COMMENT_COLUMNS = 100
 _DIGITS = 15
 _EXPONENTS = range(-12, 16)
@@ -199,7 +201,7 @@ def branch_lines(
             yield margin + leaf(node)
         else:
             side = split_sides(split_test(tree, node))[0]
-            words = comment(side_words(tree, node))
+            words = comment(shorten(side_words(side), _COMMENT_COLUMNS))
             yield margin + layout.opening.format(condition=condition(side), words=words)
             if layout.end:
                 waiting.append((at, -1, layout.end))
@@ -231,21 +233,27 @@ def head_words(tree: Tree, what: str) -> list[str]:
     return [shorten(line, 4 * _COMMENT_COLUMNS) for line in lines]
 
 
-def side_words(tree: Tree, node: int) -> str:
-    """Say in words who goes left at a split."""
-    side = split_sides(split_test(tree, node))[0]
-    values = listed(map(clean, side.values)) if side.values else ""
-    bound, below = shown_bound(float(tree.threshold[node]))
-    present = {
-        "all": "" if side.missing else "is not missing",
-        "none": "is missing" if side.missing else "is nothing",
-        "in": f"is {values}",
-        "not in": f"is anything but {values}",
-    }.get(side.operator, f"{'<' if below else '<='} {format_number(bound)}")
-    if not present:
-        return f"any {clean(side.name)}"
-    also = " or missing" if side.missing and side.operator != "none" else ""
-    return shorten(f"{clean(side.name)} {present}{also}", _COMMENT_COLUMNS)
+def side_words(side: Side) -> str:
+    """Say who takes a side, as a person would type it and ``tree_from_rules`` reads it."""
+    name = plain_word(side.name)
+    if side.operator == "all":
+        return f"{name} is {'anything' if side.missing else 'not missing'}"
+    if side.operator == "none":
+        return f"{name} is {'missing' if side.missing else 'nothing'}"
+    values = ", ".join(map(plain_word, side.values)) if side.values else number(side.bound)
+    return f"{name} {side.operator} {values}{' or missing' if side.missing else ''}"
+
+
+def plain_word(value: Any) -> str:
+    """Write a name, class or category: as it is where that is plain, else quoted."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and value.lower() not in _RULE_WORDS:
+        return str(value)
+    # Quoted text may hold anything; what cannot be seen is escaped.
+    return json.dumps(value, ensure_ascii=not value.isprintable())
 
 
 def leaf_words(tree: Tree, node: int) -> str:

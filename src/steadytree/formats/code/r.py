@@ -24,7 +24,7 @@ from steadytree.formats.code.parts import (
     wrapped,
 )
 from steadytree.formats.split_tests import split_test
-from steadytree.plugins import Tree
+from steadytree.plugins import Tree, shorten
 
 SUFFIXES = (".R", ".r")
 
@@ -104,7 +104,7 @@ def _lines(tree: Tree, name: str) -> Iterator[str]:
             continue
         side = split_sides(split_test(tree, node))[0]
         left, right = int(tree.children_left[node]), int(tree.children_right[node])
-        words = _comment(side_words(tree, node)) + _decimal(side)
+        words = _comment(shorten(side_words(side), 100))
         yield f"  left <- {_condition(side, here)} # {words}"
         yield f"  at_{left} <- {here}[left]"
         yield f"  at_{right} <- {here}[!left]"
@@ -159,12 +159,6 @@ def _items(items: Iterable[str]) -> list[str]:
     lines = wrapped(items, "    ")
     # R takes a comma after the last item for one more.
     return [*lines[:-1], lines[-1].removesuffix(",")]
-
-
-def _decimal(side: Side) -> str:
-    """Say the exact bound where it is written in hexadecimal."""
-    hidden = side.operator in ("<=", "<") and not is_plain_decimal(side.bound)
-    return f" (exactly {number(side.bound)})" if hidden else ""
 
 
 def _number(value: float) -> str:

@@ -8,7 +8,7 @@ decimal to many. sqlglot writes the dialect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from steadytree.formats.code.parts import (
@@ -44,8 +44,6 @@ def write(
     dialect: str | None = None,
     columns: Mapping[str, str] | None = None,
     table: str | None = None,
-    keep: Sequence[str] | None = None,
-    outputs: Sequence[str] | None = None,
     what: str | None = None,
     of_class: Any = None,
     prefix: str = "",
@@ -67,12 +65,7 @@ def write(
         The column of a feature, where it has another name.
     table : str, optional
         The table to score: ``"sales.customers"``. The query returns its columns, the number of
-        the leaf (as :meth:`Tree.apply` gives it), and what ``outputs`` say.
-    keep : sequence of str, optional
-        Columns of the table to return; by default all.
-    outputs : sequence, optional
-        Of "label", "shares" (one column per class) and "value" (the response); by default all
-        that the tree has.
+        the leaf (as :meth:`Tree.apply` gives it), and "label" and "share_<class>", or "value".
     what : {"label", "share", "value", "leaf"}, optional
         Of an expression: what it gives; by default the label, or the response.
     of_class : optional
@@ -87,14 +80,12 @@ def write(
     sqlglot = import_optional("sqlglot", purpose="writing SQL", extra="sql")
     writer = _Writer(sqlglot, tree, dialect, columns)
     if table is None:
-        if keep is not None or outputs is not None:
-            raise InputError("expected a table with keep= or outputs=, got none; pass table=")
         return writer.text(writer.expression(what, of_class)) + "\n"
     if what is not None or of_class is not None:
         raise InputError(
-            "expected what= and of_class= for an expression, got a table too; pass outputs="
+            "expected what= and of_class= for an expression, got a table too; leave one out"
         )
-    return writer.text(writer.query(table, keep, outputs, prefix), ending=";") + "\n"
+    return writer.text(writer.query(table, prefix), ending=";") + "\n"
 
 
 class _Writer:
@@ -175,42 +166,29 @@ class _Writer:
             raise InputError(f"expected of_class= of {quoted(list(classes))}, got {of_class!r}")
         return classes.index(of_class)
 
-    def query(
-        self, table: str, keep: Sequence[str] | None, outputs: Sequence[str] | None, prefix: str
-    ) -> Any:
+    def query(self, table: str, prefix: str) -> Any:
         """Return a query: the leaf of each row within, what the leaves say around it."""
         exp, tree = self.exp, self.tree
-        fitting = ("label", "shares") if tree.is_classifier else ("value",)
-        outputs = fitting if outputs is None else tuple(outputs)
-        if not set(outputs) <= set(fitting):
-            raise InputError(f"expected outputs of {', '.join(fitting)}, got {list(outputs)}")
         leaf = f"{prefix}leaf"
-        named: dict[str, Any] = {}
-        for output in outputs:
-            if output == "shares":
-                for k, label in enumerate(tree.classes or ()):
-                    named[f"{prefix}share_{label}"] = self.lookup(leaf, "share", k)
-            else:
-                named[f"{prefix}{output}"] = self.lookup(leaf, output)
-        taken = {self.column_name(j) for j in tree.used_features} | set(keep or ())
-        clash = sorted(taken & {leaf, *named})
+        output = "value" if tree.classes is None else "label"
+        named = {f"{prefix}{output}": self.lookup(leaf, output)}
+        for k, label in enumerate(tree.classes or ()):
+            named[f"{prefix}share_{label}"] = self.lookup(leaf, "share", k)
+        clash = sorted({self.column_name(j) for j in tree.used_features} & {leaf, *named})
         if clash:
             raise InputError(
                 f"expected new column names, got {clash}, which the table has; pass prefix="
             )
-        refuse_text([*named, *(keep or ())], "SQL")
+        refuse_text(named, "SQL")
         source = self._table(table)
         star = exp.Column(this=exp.Star(), table=exp.to_identifier("source", quoted=True))
         inner = exp.select(star, self._alias(self.rules(self._leaf), leaf)).from_(
             exp.alias_(source, exp.to_identifier("source", quoted=True), table=True)
         )
         scored = exp.to_identifier("scored", quoted=True)
-        kept = [exp.Column(this=exp.Star(), table=scored)]
-        if keep is not None:
-            kept = [self._column(name) for name in (*keep, leaf)]
-        return exp.select(*kept, *(self._alias(e, name) for name, e in named.items())).from_(
-            inner.subquery(scored)
-        )
+        kept = exp.Column(this=exp.Star(), table=scored)
+        new = (self._alias(expression, name) for name, expression in named.items())
+        return exp.select(kept, *new).from_(inner.subquery(scored))
 
     def _table(self, table: str) -> Any:
         """Return the table of a name; what is no name is quoted, or refused."""

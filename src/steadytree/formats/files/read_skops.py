@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from steadytree.formats.stored_nodes import check_features, nest_nodes
 from steadytree.plugins import (
-    MAX_FILE_BYTES,
     MAX_UNLISTED_FEATURES,
+    InputError,
     Leaf,
-    SteadyTreeError,
     Tree,
     TreeFormatError,
     import_optional,
@@ -134,6 +133,7 @@ TRUSTED: dict[str, frozenset[str]] = {
 FILES = "skops files of scikit-learn models (.skops)"
 
 MAX_MEMBERS = 100_000
+MAX_FILE_BYTES = 256 * 2**20
 MAX_SCHEMA_BYTES = 64 * 2**20
 MAX_PARTS = 2_000_000
 """Objects that a model may consist of."""
@@ -164,7 +164,7 @@ def read_file(path: Path, tree_index: int | None = None) -> Tree:
     model = load_file(path)
     try:
         return read_model(model, tree_index=tree_index)
-    except SteadyTreeError:
+    except InputError:
         raise
     except Exception as error:  # a model with parts that no fit would give it
         raise TreeFormatError(

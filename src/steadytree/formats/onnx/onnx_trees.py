@@ -241,7 +241,7 @@ def _table_numbers(given: Attributes, name: str, kind: type, n: int | None = Non
 
 def _finite(values: NDArray[Any], name: str) -> list[float]:
     if not np.isfinite(values).all():
-        raise TreeFormatError(f"expected finite numbers in {name}, got {values}")
+        raise TreeFormatError(f"expected finite numbers in {name}, got others")
     return [float(v) for v in values]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from steadytree.plugins import PLAIN, Tree, harmless_words, shown_class, tree_rules
+from steadytree.plugins import Tree, harmless_words, tree_rules
 
 SUFFIXES = (".md",)
 # What Markdown or HTML would read as marks. A backslash comes first: it makes the others plain.
@@ -38,12 +38,12 @@ def _table(tree: Tree) -> list[str]:
     ]
     if tree.classes is not None:
         # One class is shown throughout, or the one decided on: then its name is in the line.
-        of = f" {tree.classes[shown_class(tree, 0)]}" if len(tree.classes) == 2 else ""
+        of = f" {rules[0].numbers.shown}" if len(tree.classes) == 2 else ""
         shares = [rule.numbers.predicted_words() for rule in rules]
         columns.append((f"predicted share{of and ' of' + of}", "--:", shares))
     if tree.observed is not None:
         columns.append(("observed", "--:", [rule.numbers.observed_words() for rule in rules]))
-    shares = [PLAIN.percent(float(tree.weight[rule.leaf]) / total, 1) for rule in rules]
+    shares = [f"{100 * float(tree.weight[rule.leaf]) / total:.1f} %" for rule in rules]
     if (tree.weight[tree.leaves] != 1).any():
         columns.append(("share of training weight", "--:", shares))
     lines = [[escaped(title) for title, _, _ in columns], [line for _, line, _ in columns]]

@@ -18,7 +18,6 @@ import numpy as np
 from steadytree.formats.stored_nodes import check_category_sizes
 from steadytree.plugins import (
     MAX_DEPTH,
-    MAX_FEATURES,
     TreeFormatError,
     UnsupportedModelError,
     import_optional,
@@ -178,8 +177,6 @@ class Fields:
             elif usage == "active" and name in self.declared:
                 inner = [schema[name] for schema in schemas[1:] if name in schema]
                 self._add(name, mining, inner)
-        if len(self.names) > MAX_FEATURES:
-            raise TreeFormatError(f"expected at most {MAX_FEATURES:,} fields, got more")
 
     @staticmethod
     def _schema(model: Any) -> dict[str, Any]:

@@ -1,36 +1,26 @@
 """Write a tree in words that a person can read, edit and have read again, exactly.
 
-The grammar is on the page docs/guide/rules.md; ``readers.words.rules`` reads it. Every number is
+The grammar is on the page docs/guide/rules.md; ``read_rules`` reads it. Every number is
 written with all its digits, every share and label said.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
-from typing import Any
 
 from steadytree.formats.code.parts import (
     MAX_NESTING,
-    Side,
     check_classes,
     head_words,
     number,
+    plain_word,
+    side_words,
     split_sides,
 )
 from steadytree.formats.split_tests import split_test
 from steadytree.plugins import Tree
 
 SUFFIXES = (".rules",)
-
-# What begins a line or goes on one with a meaning of its own.
-_WORDS = {
-    *("always", "and", "any", "anything", "but", "categories", "class", "classes", "decision"),
-    *("elif", "else", "false", "features", "from", "if", "in", "is", "missing", "not", "nothing"),
-    *("observed", "of", "or", "otherwise", "predicts", "row", "rows", "true", "truncated"),
-    *("value", "weights"),
-}
 
 
 def write(tree: Tree) -> str:
@@ -51,15 +41,15 @@ def write(tree: Tree) -> str:
 def _head(tree: Tree) -> Iterator[str]:
     yield from (f"# {line}" for line in head_words(tree, "A decision tree"))
     if tree.classes is not None:
-        yield f"classes: {', '.join(map(_word, tree.classes))}"
+        yield f"classes: {', '.join(map(plain_word, tree.classes))}"
         if tree.decision.threshold is not None:
-            positive = _word(tree.classes[tree.decision.position])
+            positive = plain_word(tree.classes[tree.decision.position])
             yield f"decision: {positive} from {number(tree.decision.threshold)}"
-    yield f"features: {', '.join(map(_word, tree.feature_labels))}"
+    yield f"features: {', '.join(map(plain_word, tree.feature_labels))}"
     for name, categories in zip(tree.feature_labels, tree.categories, strict=True):
         if categories is not None:
-            present = [_word(c) for c in categories if c is not None and c == c]
-            yield f"categories of {_word(name)}: {', '.join(present)}"
+            present = [plain_word(c) for c in categories if c is not None and c == c]
+            yield f"categories of {plain_word(name)}: {', '.join(present)}"
     yield ""
 
 
@@ -82,18 +72,8 @@ def _branches(tree: Tree) -> Iterator[str]:
         side = split_sides(split_test(tree, node))[0]
         waiting += (
             (level, "else", int(tree.children_right[node])),
-            (level, _condition(side), int(tree.children_left[node])),
+            (level, side_words(side), int(tree.children_left[node])),
         )
-
-
-def _condition(side: Side) -> str:
-    name = _word(side.name)
-    if side.operator == "all":
-        return f"any {name}" if side.missing else f"{name} is not missing"
-    if side.operator == "none":
-        return f"{name} is {'missing' if side.missing else 'nothing'}"
-    bound_or_values = number(side.bound) if not side.values else ", ".join(map(_word, side.values))
-    return f"{name} {side.operator} {bound_or_values}{' or missing' if side.missing else ''}"
 
 
 def _outcome(tree: Tree, leaf: int) -> str:
@@ -102,19 +82,7 @@ def _outcome(tree: Tree, leaf: int) -> str:
     if tree.classes is None:
         return f"{number(tree.value[leaf, 0])} ({count})"
     shares = (
-        f"{_word(label)} {number(share)}"
+        f"{plain_word(label)} {number(share)}"
         for label, share in zip(tree.classes, tree.value[leaf], strict=True)
     )
-    return f"{_word(tree.classes[tree.label[leaf]])} ({', '.join(shares)}, {count})"
-
-
-def _word(value: Any) -> str:
-    """Write a name, class or category: as it is where that is plain, else quoted."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and value.lower() not in _WORDS:
-        return str(value)
-    # Quoted text may hold anything; what cannot be seen is escaped.
-    return json.dumps(value, ensure_ascii=not value.isprintable())
+    return f"{plain_word(tree.classes[tree.label[leaf]])} ({', '.join(shares)}, {count})"

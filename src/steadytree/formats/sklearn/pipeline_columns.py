@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from steadytree.formats.read_optimal import user_names
 from steadytree.formats.sklearn.pipeline_steps import FLAG, SAME, Origin, RawColumns, trace
-from steadytree.plugins import Categories, UnsupportedModelError, not_fitted, quoted
+from steadytree.plugins import UnsupportedModelError, not_fitted, quoted
 
 FloatArray = NDArray[np.float64]
 MAX_CELLS = 1 << 26
@@ -89,7 +89,7 @@ class PipelineColumns:
         built = trace(steps, "", [Origin(j, SAME) for j in range(n_raw)], self._raw)
         self.source = np.array([origin.raw for origin in built], dtype=np.int64)
         self.how = tuple(origin.how for origin in built)
-        self.categories: Categories = tuple(self._categories(j) for j in range(n_raw))
+        self.categories = tuple(self._categories(j) for j in range(n_raw))
         self.breaks: tuple[FloatArray, ...] = tuple(
             np.array(sorted(self._raw.breaks.get(j, ()))) for j in range(n_raw)
         )

@@ -260,7 +260,7 @@ def _frame_like(tree: Tree) -> Any:
 # -- Write a tree as a fitted scikit-learn model, to run wherever scikit-learn runs --
 
 
-def write(tree: Tree, *, prefer: str | None = None, like: Any = None, X: Any = None) -> Any:
+def write(tree: Tree, *, prefer: str | None = None, like: Any = None) -> Any:
     """Return a tree as a fitted scikit-learn model.
 
     Parameters
@@ -272,8 +272,6 @@ def write(tree: Tree, *, prefer: str | None = None, like: Any = None, X: Any = N
     like : model, optional
         Return a model of this one's form instead: a pipeline with the tree exchanged, a
         LightGBM or XGBoost model of one tree; see :mod:`steadytree.plugins`.
-    X : table, optional
-        With ``like``: rows on which the model is held against the tree.
 
     Returns
     -------
@@ -283,9 +281,7 @@ def write(tree: Tree, *, prefer: str | None = None, like: Any = None, X: Any = N
         numbers, are categories never met to scikit-learn.
     """
     if like is not None:
-        return write_model_like(tree, like, prefer=prefer, X=X)
-    if X is not None:
-        raise InputError("expected like= with X=, got rows alone; they are for checking a model")
+        return write_model_like(tree, like, prefer=prefer)
     tree = children_last(tree)
     shares = leaf_shares(tree, prefer, "scikit-learn")
     if any(categories is not None for categories in tree.categories):

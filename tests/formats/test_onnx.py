@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+import pandas as pd
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from skl2onnx import to_onnx
+from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -24,12 +28,158 @@ from steadytree.exceptions import (
     TreeFormatError,
     UnsupportedModelError,
 )
+from steadytree.formats.onnx.onnx_trees import encoder_codes
 from steadytree.tree.branches import build_tree
 from steadytree.tree.nested import Branch, Leaf
 from tests.foreign import probe_rows, random_tree
 from tests.formats.contract import Case
 from tests.formats.odd_trees import bushy, chain, marked_tree, nasty_tree
-from tests.formats.onnx.test_write_onnx import MISSING, feed
+from tests.wording import refuses
+
+MISSING = "(missing)"
+
+
+def feed(tree: st.Tree, rows: pd.DataFrame, dtype: Any, missing_text: str = MISSING) -> Any:
+    """The rows as the inputs of a model with one per column."""
+    columns = {}
+    for name, cats in zip(tree.feature_labels, tree.categories, strict=True):
+        values = rows[name].to_numpy(dtype=object)
+        if cats is not None and isinstance(cats[0], str):
+            cells = np.array([missing_text if v is None else v for v in values], dtype=object)
+        else:
+            other = {"neither": 2.0, None: np.nan}
+            cells = np.array([other.get(v, v) for v in values], dtype=dtype)
+        columns[name] = cells.reshape(-1, 1)
+    return columns
+
+
+def evaluate(model: bytes, inputs: Any) -> dict[str, Any]:
+    onnx.checker.check_model(onnx.load_from_string(model), full_check=True)
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, inputs), strict=True))
+
+
+def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
+    path = st.export_tree(tree, "onnx", folder / "tree.onnx", columns=True, missing_text=MISSING)
+    dtype = np.float32 if tree.precision == "float32" else np.float64
+    with np.errstate(over="ignore"):
+        found = evaluate(path.read_bytes(), feed(tree, rows, dtype))
+    if not tree.is_classifier:
+        return found["variable"][:, 0], None
+    return found["label"], found["probabilities"]
+
+
+@pytest.mark.parametrize("input_type", ["float", "double"])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [False, True])
+def test_either_type_of_number_is_exact(precision: str, input_type: str, columns: bool) -> None:
+    for seed in range(3):
+        tree = random_tree(seed, categorical=False, precision=precision, kept_labels=True)
+        rows = probe_rows(tree, 4000, seed, singles=input_type == "float")
+        rows.iloc[:4, 0] = [np.inf, -np.inf, 1e300, -1e300]
+        dtype = np.float32 if input_type == "float" else np.float64
+        with np.errstate(over="ignore"):
+            table = rows.to_numpy().astype(dtype)
+        inputs = {"X": table}
+        if columns:
+            inputs = {name: table[:, [j]] for j, name in enumerate(tree.feature_labels)}
+        found = evaluate(
+            st.export_tree(tree, "onnx", input_type=input_type, columns=columns), inputs
+        )
+        expected = tree.predict(table.astype(np.float64))
+        np.testing.assert_array_equal(found["label"], expected)
+        shares = tree.predict_proba(table.astype(np.float64)).astype(dtype)
+        np.testing.assert_array_equal(found["probabilities"], shares)
+
+
+def test_a_scikit_learn_tree_with_missing_values() -> None:
+    X, y = make_classification(600, 6, random_state=3)
+    rng = np.random.default_rng(0)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = DecisionTreeClassifier(max_depth=7, random_state=0).fit(X, y)
+    found = evaluate(st.export_tree(st.as_tree(model), "onnx"), {"X": X.astype(np.float32)})
+    np.testing.assert_array_equal(found["label"], model.predict(X))
+    assert found["label"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [(False, True), (3, -7), ("é", ""), (0.5, 2.25)],
+    ids=["bool", "int", "text", "float"],
+)
+def test_classes_keep_their_type(classes: tuple[Any, ...]) -> None:
+    tree = random_tree(1, categorical=False).replace(classes=classes)
+    rows = probe_rows(tree, 500)
+    label = evaluate(st.export_tree(tree, "onnx"), {"X": rows.to_numpy()})["label"]
+    assert label.tolist() == tree.predict(rows).tolist()
+    assert {type(v) for v in label.tolist()} == {type(classes[0])}
+
+
+def test_a_single_leaf() -> None:
+    tree = random_tree(0).truncate(0)
+    rows = probe_rows(tree, 7)
+    found = evaluate(
+        st.export_tree(tree, "onnx", missing_text=MISSING), feed(tree, rows, np.float64)
+    )
+    np.testing.assert_array_equal(found["label"], tree.predict(rows))
+    text = tree.replace(n_features=1, feature_names=("colour",), categories=(("red", "blue"),))
+    found = evaluate(
+        st.export_tree(text, "onnx"), {"colour": np.array([["red"], ["none"]], dtype=object)}
+    )
+    assert found["label"].shape == (2,)
+
+
+def test_names_of_features_are_kept_apart_from_our_own() -> None:
+    tree = random_tree(3).replace(
+        feature_names=("steadytree_table", "steadytree", "b", "steadytree__leaf", "d", "e")
+    )
+    rows = probe_rows(tree, 200)
+    found = evaluate(
+        st.export_tree(tree, "onnx", missing_text=MISSING), feed(tree, rows, np.float64)
+    )
+    np.testing.assert_array_equal(found["label"], tree.predict(rows))
+
+
+def test_what_it_tells_beside() -> None:
+    tree = random_tree(0, categorical=False)
+    model = onnx.load_from_string(st.export_tree(tree, "onnx"))
+    assert model.producer_name == "steadytree"
+    told = {entry.key: json.loads(entry.value) for entry in model.metadata_props}
+    assert told["steadytree"] == {
+        "feature_names": list(tree.feature_names),
+        "missing_text": "",
+        "classes": ["no", "yes"],
+        "categories": [None, None, None],
+    }
+
+
+def test_what_cannot_be_written_is_refused() -> None:
+    tree = random_tree(0)
+    sizes = [(*tree.categories[:4], (1, 2, 3, 2**power + 1), (False, True)) for power in (24, 53)]
+    mixed = (None, None, None, ("a", 1, "c", "d", "e"), *tree.categories[4:])
+    wide = random_tree(0, kind="regression", categorical=False)
+    told = {"missing_text": MISSING}
+    given: dict[str, tuple[Any, dict[str, Any]]] = {
+        "a missing text that is a category": (tree, {}),
+        "categories in one table": (tree, {**told, "columns": False}),
+        "no such input type": (tree, {**told, "input_type": "half"}),
+        "categories of several kinds": (tree.replace(categories=mixed), told),
+        "a whole number beyond doubles": (tree.replace(categories=sizes[1]), told),
+        "a whole number beyond singles": (
+            tree.replace(categories=sizes[0]),
+            {**told, "input_type": "float"},
+        ),
+        "classes of several kinds": (tree.replace(classes=("no", 1)), told),
+        "a response beyond singles": (
+            wide.replace(value=np.where(wide.value < 0, -1e300, 1e300)),
+            {"input_type": "float"},
+        ),
+    }
+    for name, (one, options) in given.items():
+        with refuses(InputError, f"onnx: {name}"):
+            st.export_tree(one, "onnx", **options)
+
 
 ML = "ai.onnx.ml"
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
@@ -341,42 +491,12 @@ def test_scores_become_what_onnxruntime_makes_of_them(model: Any) -> None:
     np.testing.assert_allclose(tree.predict_proba(X), shares, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("model", "why"),
-    [
-        (stump(2, [0.7, 0.3, 0.2, 0.8], [0, 1, 0, 1]), r"2 classes with weights for \[0, 1\]"),
-        (stump(2, [0.7, 0.2], [1, 1]), r"2 classes with weights for \[1\]"),
-        (stump(2, [0.7, -0.2], [0, 0]), "expected scores that are class shares"),
-        (stump(3, [1, 2, 3, 4, 5, 6], [0, 1, 2] * 2), "expected scores that are class shares"),
-        (
-            stump(3, [0, 0, 1, 0, 1, 0], [0, 1, 2] * 2, post_transform="LOGISTIC"),
-            "got others with post_transform='LOGISTIC'",
-        ),
-        (with_attributes(random_ensemble(0), post_transform="LOGISTIC"), "one target and post_tr"),
-        (with_attributes(random_ensemble(0), n_targets=2), "one target and post_transform='NONE'"),
-    ],
-)
-def test_scores_that_are_refused(model: Any, why: str) -> None:
-    with pytest.raises(UnsupportedModelError, match=why):
-        st.as_tree(model)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_sets_of_any_whole_numbers(seed: int) -> None:
     model = new_ensemble(seed, among=(-3, -1, 0, 2, 40, 100))
     X = np.random.default_rng(seed).choice([-3, -2, -1, 0, 1, 2, 3, 40, 41, 100, np.nan], (3000, 3))
     found = session(model).run(None, {"X": X.astype(np.float32)})[0][:, 0]
     np.testing.assert_array_equal(st.as_tree(model).predict(X), found)
-
-
-def test_sets_of_other_than_whole_numbers_are_refused() -> None:
-    values = numpy_helper.from_array(np.array([0.5, np.nan, 1, np.nan], np.float32))
-    model = with_attributes(new_ensemble(2), membership_values=values)
-    with pytest.raises(UnsupportedModelError, match="expected whole numbers in membership"):
-        st.as_tree(model)
-    few = numpy_helper.from_array(np.array([1, np.nan], np.float32))
-    with pytest.raises(TreeFormatError, match="expected 2 sets of membership_values, got 1"):
-        st.as_tree(with_attributes(new_ensemble(2), membership_values=few))
 
 
 def test_one_tree_of_a_forest_and_of_a_boosted_model() -> None:
@@ -445,42 +565,15 @@ def test_columns_of_several_types() -> None:
     np.testing.assert_array_equal(tree.predict(rows), said)
 
 
-def test_operators_around_the_tree_are_refused_by_name() -> None:
-    X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
-    from sklearn.pipeline import make_pipeline
-
-    scaled = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)).fit(
-        X, X[:, 0] > 0
-    )
-    with pytest.raises(UnsupportedModelError, match="got the ONNX operator Scaler before it"):
-        st.as_tree(to_onnx(scaled, X[:1]))
-    behind = random_ensemble(0)
-    behind.graph.node.append(helper.make_node("Neg", ["y"], ["z"]))
-    with pytest.raises(UnsupportedModelError, match="got the ONNX operator Neg behind it"):
-        st.as_tree(behind)
-    cut = random_ensemble(0)
-    cut.graph.node.append(helper.make_node("Cast", ["y"], ["z"], to=TensorProto.INT64))
-    cut.graph.output[0].name = "z"
-    with pytest.raises(UnsupportedModelError, match="Cast to whole numbers or text behind it"):
-        st.as_tree(cut)
-    twice = random_ensemble(0)
-    twice.graph.node.append(twice.graph.node[0])
-    with pytest.raises(UnsupportedModelError, match="got the ONNX operator a second Tree"):
-        st.as_tree(twice)
-    none = model_of(
-        [helper.make_node("Neg", ["X"], ["y"])],
-        [("X", TensorProto.FLOAT, [None, 3])],
-        [("y", TensorProto.FLOAT, [None, 3])],
-    )
-    with pytest.raises(UnsupportedModelError, match="got the ONNX operator Neg before it"):
-        st.as_tree(none)
+def with_node(operator: str, source: str = "y", **given: Any) -> Any:
+    """A model with one more operator, whose result is its output."""
+    model = random_ensemble(0)
+    model.graph.node.append(helper.make_node(operator, [source], ["z"], **given))
+    model.graph.output[0].name = "z"
+    return model
 
 
-def cyclic() -> Any:
-    return with_attributes(random_ensemble(0), nodes_truenodeids=[0] * 200)
-
-
-def changed(name: str, at: int, value: Any) -> Any:
+def with_entry(name: str, at: int, value: Any) -> Any:
     model = random_ensemble(0)
     attribute = next(a for a in model.graph.node[0].attribute if a.name == name)
     values = list(attribute.ints or attribute.floats or attribute.strings)
@@ -488,33 +581,104 @@ def changed(name: str, at: int, value: Any) -> Any:
     return with_attributes(model, **{name: values})
 
 
-def test_trees_that_are_none() -> None:
-    yes = [a for a in random_ensemble(0).graph.node[0].attribute if a.name == "nodes_truenodeids"]
-    inner = next(i for i, v in enumerate(yes[0].ints) if v > 0 and i > 0)
-    for model, why in (
-        (changed("nodes_truenodeids", inner, 0), "a child; a cycle"),
-        (changed("nodes_truenodeids", 0, 10**6), "expected two children among the nodes"),
-        (changed("nodes_falsenodeids", 0, -3), "expected two children among the nodes"),
-        (changed("nodes_values", 0, float("nan")), "expected a threshold, got NaN"),
-        (changed("nodes_featureids", 0, 99), "expected a feature below 3, got 99"),
-        (changed("nodes_featureids", 0, -1), "expected a feature below 3, got -1"),
-        (changed("nodes_modes", 0, b"BRANCH_SOON"), "expected a mode of"),
-        (changed("nodes_nodeids", 1, 0), "expected each node once"),
-        (changed("target_ids", 0, 5), "targets below 1, got .* and target 5"),
-        (changed("target_nodeids", 0, 0), "expected weights of leaves"),
-        (changed("target_weights", 0, float("inf")), "expected finite numbers in target_weights"),
-        (with_attributes(random_ensemble(0), nodes_values=[1.0]), "numbers in nodes_values, got"),
-        (with_attributes(random_ensemble(0), nodes_treeids=None), "expected nodes in"),
-        (with_attributes(random_ensemble(0), nodes_modes=3), "expected a list as nodes_modes"),
-        (with_attributes(random_ensemble(0), nodes_values=3), "numbers in nodes_values, got"),
-        (with_attributes(random_ensemble(0), n_targets="a"), "a whole number as n_targets"),
-        (with_attributes(random_ensemble(0, 2), classlabels_strings=1.5), "list as classlabels"),
-        (with_attributes(new_ensemble(0), tree_roots=[77]), "expected roots below 15"),
-        (with_attributes(new_ensemble(0), nodes_truenodeids=[0] * 15), "cycle or two parents"),
-        (with_attributes(new_ensemble(0), nodes_falsenodeids=[-1] * 15), "a child that is there"),
-    ):
-        with pytest.raises(TreeFormatError, match=why):
-            st.as_tree(model)
+def with_members(*values: float) -> Any:
+    tensor = numpy_helper.from_array(np.array(values, np.float32))
+    return with_attributes(new_ensemble(2), membership_values=tensor)
+
+
+def scaled() -> Any:
+    X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    tree = DecisionTreeClassifier(max_depth=2)
+    return to_onnx(make_pipeline(StandardScaler(), tree).fit(X, X[:, 0] > 0), X[:1])
+
+
+def second_tree() -> Any:
+    model = random_ensemble(0)
+    model.graph.node.append(model.graph.node[0])
+    return model
+
+
+def without_output() -> Any:
+    model = random_ensemble(0)
+    model.graph.node.insert(0, helper.make_node("Identity", ["X"], []))
+    return model
+
+
+def coded(to_text: bool) -> Any:
+    codes = {"values_strings": ["a"]} if to_text else {"values_int64s": [1, 2]}
+    node = helper.make_node("LabelEncoder", ["X"], ["z"], domain=ML, keys_int64s=[1], **codes)
+    number = [("X", TensorProto.INT64, [None, 3])]
+    return model_of([node], number, [("z", TensorProto.INT64, [None, 3])])
+
+
+NAN = float("nan")
+ONE, TWO, THREE = [0, 0], [0, 1, 0, 1], [0, 1, 2] * 2
+INNER = next(
+    i
+    for a in random_ensemble(0).graph.node[0].attribute
+    if a.name == "nodes_truenodeids"
+    for i, v in enumerate(a.ints)
+    if v > 0 and i > 0
+)
+UNSUPPORTED = {
+    "two classes with two weights": lambda: stump(2, [0.7, 0.3, 0.2, 0.8], TWO),
+    "weights of the second class": lambda: stump(2, [0.7, 0.2], [1, 1]),
+    "one class": lambda: stump(1, [0.7, 0.2], ONE),
+    "a share below zero": lambda: stump(2, [0.7, -0.2], ONE),
+    "shares beyond one": lambda: stump(3, [1, 2, 3, 4, 5, 6], THREE),
+    "three logistic scores": lambda: stump(3, [0, 0, 1, 0, 1, 0], THREE, post_transform="LOGISTIC"),
+    "a logistic response": lambda: with_attributes(random_ensemble(0), post_transform="LOGISTIC"),
+    "two responses": lambda: with_attributes(random_ensemble(0), n_targets=2),
+    "a set of fractions": lambda: with_members(0.5, NAN, 1, NAN),
+    "a scaler before": scaled,
+    "a sign after": lambda: with_node("Neg"),
+    "a sign beside": lambda: with_node("Neg", "X"),
+    "a cut of the response": lambda: with_node("Cast", to=TensorProto.INT64),
+    "two operators with trees": second_tree,
+    "codes that are text": lambda: coded(to_text=True),
+}
+NO_FORMAT = {
+    "too few sets": lambda: with_members(1, NAN),
+    "an output beside the tree": lambda: with_node("Identity", "X"),
+    "an operator without output": without_output,
+    "leaves without weight": lambda: with_attributes(
+        random_ensemble(0),
+        **dict.fromkeys(f"target_{n}" for n in ("ids", "nodeids", "treeids", "weights")),
+    ),
+    "an encoder with too few keys": lambda: coded(to_text=False),
+    "a cycle": lambda: with_entry("nodes_truenodeids", INNER, 0),
+    "a child that is not there": lambda: with_entry("nodes_truenodeids", 0, 10**6),
+    "a child before the first": lambda: with_entry("nodes_falsenodeids", 0, -3),
+    "a threshold that is no number": lambda: with_entry("nodes_values", 0, NAN),
+    "a feature too many": lambda: with_entry("nodes_featureids", 0, 99),
+    "a feature before the first": lambda: with_entry("nodes_featureids", 0, -1),
+    "no such mode": lambda: with_entry("nodes_modes", 0, b"BRANCH_SOON"),
+    "a node twice": lambda: with_entry("nodes_nodeids", 1, 0),
+    "no such target": lambda: with_entry("target_ids", 0, 5),
+    "a weight of no leaf": lambda: with_entry("target_nodeids", 0, 0),
+    "an infinite weight": lambda: with_entry("target_weights", 0, float("inf")),
+    "too few thresholds": lambda: with_attributes(random_ensemble(0), nodes_values=[1.0]),
+    "no nodes": lambda: with_attributes(random_ensemble(0), nodes_treeids=None),
+    "modes that are no list": lambda: with_attributes(random_ensemble(0), nodes_modes=3),
+    "thresholds that are no list": lambda: with_attributes(random_ensemble(0), nodes_values=3),
+    "a number that is text": lambda: with_attributes(random_ensemble(0), n_targets="a"),
+    "no such transform": lambda: with_attributes(random_ensemble(0), post_transform="TWICE"),
+    "classes that are no list": lambda: with_attributes(
+        random_ensemble(0, 2), classlabels_strings=1.5
+    ),
+    "no such root": lambda: with_attributes(new_ensemble(0), tree_roots=[77]),
+    "two parents": lambda: with_attributes(new_ensemble(0), nodes_truenodeids=[0] * 15),
+    "a leaf before the first": lambda: with_attributes(
+        new_ensemble(0), nodes_falsenodeids=[-1] * 15
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*UNSUPPORTED, *NO_FORMAT])
+def test_what_cannot_be_read_is_refused_by_name(name: str) -> None:
+    error = UnsupportedModelError if name in UNSUPPORTED else TreeFormatError
+    with refuses(error, f"onnx: {name}"):
+        st.as_tree((UNSUPPORTED | NO_FORMAT)[name]())
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
@@ -538,11 +702,19 @@ def test_no_other_file_is_opened(tmp_path: Path) -> None:
         st.as_tree(path)
 
 
-def test_an_operator_without_output() -> None:
-    model = random_ensemble(0)
-    model.graph.node.insert(0, helper.make_node("Identity", ["X"], []))
-    with pytest.raises(TreeFormatError, match="expected an output of Identity, got none"):
-        st.as_tree(model)
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ({"classes_strings": ["a", "b"]}, (["a", "b"], [0, 1], -1.0, TensorProto.INT64)),
+        ({"keys_strings": ["a"], "values_floats": [2.0]}, (["a"], [2.0], 0.0, TensorProto.FLOAT)),
+        (
+            {"keys_tensor": np.array([1.0]), "values_tensor": np.array([2.0])},
+            ([1.0], [2.0], 0.0, TensorProto.DOUBLE),
+        ),
+    ],
+)
+def test_every_version_of_the_encoder(given: dict[str, Any], codes: Any) -> None:
+    assert encoder_codes(given) == codes
 
 
 def test_text_that_the_tree_does_not_look_at() -> None:
@@ -573,3 +745,5 @@ def test_without_onnx(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingDependencyError, match=r"reading ONNX .* 'steadytree\[onnx\]'"):
         st.as_tree(path)
+    with pytest.raises(MissingDependencyError, match=r"writing ONNX .* 'steadytree\[onnx\]'"):
+        st.export_tree(random_tree(0, categorical=False), "onnx")

@@ -1,9 +1,11 @@
-"""PMML written by hand, by our writer and of rpart's trees, against jpmml-evaluator and rpart."""
+"""PMML that others write and that we write, scored by jpmml-evaluator and rpart."""
 
 from __future__ import annotations
 
+import re
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -19,11 +21,170 @@ from steadytree.exceptions import (
     TreeFormatError,
     UnsupportedModelError,
 )
+from steadytree.tree.branches import build_tree
+from steadytree.tree.nested import Branch, Leaf
 from tests.foreign import NAMES, probe_rows, random_tree
 from tests.formats.contract import Case
-from tests.formats.pmml.test_write_pmml import evaluate, run
+from tests.formats.odd_trees import marked_tree, nasty_tree
+from tests.programs import require_program
+from tests.wording import refuses
 
-FIXTURES = Path(__file__).parent / "fixtures"
+# -- written by us ---
+# A boolean field cannot hold a category never met: booleans are tested below.
+TREES = {"names": NAMES[:5]}
+
+
+def evaluate(document: str | Path, rows: pd.DataFrame) -> pd.DataFrame:
+    """What the engine says of rows; it runs in this process, started once."""
+    from jpmml_evaluator import make_evaluator
+
+    require_program("java", package="default-jre-headless")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the engine's own code
+        evaluator = make_evaluator(document)
+        cells = rows.astype(object).where(rows.notna(), None)
+        found = evaluator.evaluateAll(cells, error_col="errors")
+    assert "errors" not in found or found["errors"].isna().all(), found["errors"].dropna().iloc[0]
+    return found
+
+
+def run(tree: st.Tree, rows: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
+    path = st.export_tree(tree, "pmml", folder / "tree.pmml")
+    found = evaluate(path, rows)
+    if not tree.is_classifier:
+        return found["prediction"].to_numpy(dtype=float), None
+    shares = found[[f"probability({c})" for c in tree.classes]].to_numpy(dtype=float)
+    return found["prediction"].to_numpy(), shares
+
+
+def test_thresholds_and_shares_are_exact(tmp_path: Path) -> None:
+    for precision in ("float32", "float64"):
+        tree = random_tree(2, categorical=False, precision=precision, depth=7)
+        rows = probe_rows(tree, 4000)
+        rows.iloc[:5, 0] = [np.inf, -np.inf, 1e300, -0.0, 5e-324]
+        labels, shares = run(tree, rows, tmp_path)
+        np.testing.assert_array_equal(labels, tree.predict(rows))
+        # The engine divides shares by their sum once more.
+        np.testing.assert_allclose(shares, tree.predict_proba(rows), rtol=1e-15)
+        regression = random_tree(2, kind="regression", categorical=False, precision=precision)
+        rows = probe_rows(regression, 2000)
+        np.testing.assert_array_equal(run(regression, rows, tmp_path)[0], regression.predict(rows))
+
+
+@pytest.mark.parametrize("threshold", [np.inf, -np.inf])
+@pytest.mark.parametrize("missing_left", [False, True])
+def test_infinite_thresholds(threshold: float, missing_left: bool, tmp_path: Path) -> None:
+    branch = Branch(
+        feature=0,
+        left=Leaf([1.0]),
+        right=Leaf([2.0]),
+        threshold=threshold,
+        missing_left=missing_left,
+    )
+    tree = build_tree(branch, n_features=1)
+    rows = pd.DataFrame({"x0": [0.0, np.inf, -np.inf, np.nan, -1.7976931348623157e308]})
+    np.testing.assert_array_equal(run(tree, rows, tmp_path)[0], tree.predict(rows))
+
+
+@pytest.mark.parametrize("classes", [(False, True), (3, -7), (0.5, 2.25), ("<&\"'>", "a\nb")])
+def test_classes_keep_their_type(classes: tuple[Any, ...], tmp_path: Path) -> None:
+    tree = random_tree(1, categorical=False).replace(classes=classes)
+    rows = probe_rows(tree, 300)
+    found = evaluate(st.export_tree(tree, "pmml", tmp_path / "a.pmml"), rows)["prediction"]
+    assert found.tolist() == tree.predict(rows).tolist()
+    assert {type(v) for v in found.tolist()} == {type(classes[0])}
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [
+        (False, True),
+        (1.5, -2.0, 1e300),
+        (2**40, 5, 7),
+        ("a b", 'say "yes"', "back\\slash", "", "<tag>", "&", "é", " x "),
+    ],
+)
+def test_categories_of_every_kind(categories: tuple[Any, ...], tmp_path: Path) -> None:
+    for codes in ((0,), (0, 1), tuple(range(1, len(categories))), tuple(range(len(categories)))):
+        for missing_left, unseen_left in ((False, False), (False, True), (True, False)):
+            leaves = [Leaf([float(k)]) for k in range(3)]
+            deep = Branch(
+                feature=0,
+                left=leaves[0],
+                right=leaves[1],
+                left_categories=codes[:1],
+                missing_left=unseen_left,
+                unseen_left=missing_left,
+            )
+            tree = build_tree(
+                Branch(
+                    feature=0,
+                    left=deep,
+                    right=leaves[2],
+                    left_categories=codes,
+                    missing_left=missing_left,
+                    unseen_left=unseen_left,
+                ),
+                n_features=1,
+                categories=(categories,),
+            )
+            other = (
+                []
+                if categories[0] is False
+                else ["other" if codes and isinstance(categories[0], str) else 77]
+            )
+            rows = pd.DataFrame({"x0": pd.Series([*categories, *other, None], dtype=object)})
+            np.testing.assert_array_equal(run(tree, rows, tmp_path)[0], tree.predict(rows))
+
+
+def test_names_full_of_marks(tmp_path: Path) -> None:
+    for tree in (marked_tree(), plain_for_xml(nasty_tree())):
+        rows = probe_rows(tree, 1000)
+        labels, shares = run(tree, rows, tmp_path)
+        assert labels.tolist() == tree.predict(rows).tolist()
+        np.testing.assert_allclose(shares, tree.predict_proba(rows), rtol=1e-15)
+        back = st.as_tree(tmp_path / "tree.pmml")
+        assert (back.feature_names, back.categories, back.classes) == (
+            tree.feature_names,
+            tree.categories,
+            tree.classes,
+        )
+        np.testing.assert_array_equal(back.predict(rows), tree.predict(rows))
+    with pytest.raises(UnsupportedModelError, match=re.escape("XML can hold, got '\\x07'")):
+        st.export_tree(nasty_tree(), "pmml")
+
+
+def plain_for_xml(tree: st.Tree) -> st.Tree:
+    """The same without the one mark that XML cannot hold."""
+    names = tuple(name.replace("\x07", "!") for name in tree.feature_names or ())
+    return tree.replace(
+        feature_names=names, categories=tuple(None if c is None else names for c in tree.categories)
+    )
+
+
+def test_refusals() -> None:
+    tree = random_tree(0)
+    with pytest.raises(InputError, match="expected a target that is no feature, got 'age'"):
+        st.export_tree(tree, "pmml", target="age")
+    with pytest.raises(UnsupportedModelError, match="expected classes of one type"):
+        st.export_tree(tree.replace(classes=("no", 1)), "pmml")
+    mixed = (*tree.categories[:3], ("a", 1, "c", "d", "e"), *tree.categories[4:])
+    with pytest.raises(UnsupportedModelError, match="expected categories of 'colour' of one type"):
+        st.export_tree(tree.replace(categories=mixed), "pmml")
+    huge = (*tree.categories[:4], (1, 2, 3, 2**53 + 1), (False, True))
+    with pytest.raises(UnsupportedModelError, match="expected categories of 'size' of one type"):
+        st.export_tree(tree.replace(categories=huge), "pmml")
+    with pytest.raises(UnsupportedModelError, match=re.escape("got '\\x00' in 'a\\x00'")):
+        st.export_tree(tree.replace(classes=("a\x00", "b")), "pmml")
+    text = st.export_tree(tree, "pmml", target="outcome", model_name='the "old" tree')
+    assert "modelName='the \"old\" tree'" in text
+    assert '<MiningField name="outcome" usageType="target"/>' in text
+
+
+# -- read ---
+
+FIXTURES = Path(__file__).parent / "pmml" / "fixtures"
 COLOURS = ("red", "dark blue", 'so "green"', "")
 FIELDS = {"x": "double", "y": "double", "f": "float", "n": "integer", "c": "string", "k": "integer"}
 
@@ -276,6 +437,13 @@ BOTH = (
 LAST = 'missingValueStrategy="lastPrediction" noTrueChildStrategy="returnNullPrediction"'
 
 
+SEGMENTS = (
+    '<MiningModel functionName="regression"><MiningSchema><MiningField name="out" '
+    'usageType="target"/><MiningField name="x"/></MiningSchema>'
+    '<Segmentation multipleModelMethod="{}">{}</Segmentation></MiningModel>'
+)
+
+
 def stump(
     nodes: str = BOTH,
     strategies: str = LAST,
@@ -362,103 +530,96 @@ def test_two_children_are_one_split(tmp_path: Path) -> None:
     assert kept.predict(np.array([[0.0], [1.0], [np.nan]])).tolist() == [1.0, 2.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (
-            stump(strategies='missingValueStrategy="weightedConfidence"'),
-            "got missingValueStrategy='weighted",
-        ),
-        (
-            stump(strategies='missingValueStrategy="aggregateNodes"'),
-            "missingValueStrategy='aggregateNodes'",
-        ),
-        (
-            stump(strategies='missingValueStrategy="defaultChild"'),
-            "expected a defaultChild at each",
-        ),
-        (stump(BOTH.replace(LESS, LESS + "<Regression/>")), "got 'Regression' in one"),
-        (stump(BOTH.replace('score="1"', "")), "expected a score for each leaf"),
-        (stump(fields=X.replace("double", "date") + OUT), "got 'x' of type 'date'"),
-        (
-            stump(schema='<MiningField name="x" outliers="asMissingValues" lowValue="1"/>'),
-            "outliers of field 'x' as they are or as extreme values, got 'asMissingValues'",
-        ),
-        (
-            stump(
-                fields=X.replace("/>", '><Value value="-99" property="missing"/></DataField>') + OUT
-            ),
-            "numbers of field 'x' as they are, got some that count as missing",
-        ),
-        (
-            stump(
-                '<Node score="0"><True/><Node score="1"><SimplePredicate field="c" '
-                'operator="lessThan" value="b"/></Node></Node>',
-                fields=C + OUT,
-                schema='<MiningField name="c"/>',
-            ),
-            "expected numbers or listed ordinal categories to compare, got lessThan 'b'",
-        ),
-        (
-            stump(
-                more='<LocalTransformations><DerivedField name="x2" optype="continuous" '
-                'dataType="double"><NormContinuous field="x"/></DerivedField>'
-                "</LocalTransformations>",
-                nodes=BOTH.replace('field="x"', 'field="x2"'),
-            ),
-            "got the derived field 'x2' made by NormContinuous",
-        ),
-        (stump().replace('version="4.4"', 'version="2.0"'), "version 3 or 4, got '2.0'"),
-        (
-            stump().replace("TreeModel", "RegressionModel"),
-            "expected a TreeModel in PMML, got 'Regr",
-        ),
-        (stump().replace('"regression"', '"clustering"'), "a classification or regression tree"),
-        (stump().replace("<TreeModel", '<TreeModel isScorable="false"'), "isScorable='false'"),
-    ],
-)
-def test_refusals_by_name(text: str, why: str, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedModelError, match=why):
-        read(text, tmp_path)
+def derived(inside: str, name: str = "x2", kind: str = "double") -> str:
+    return (
+        f'<LocalTransformations><DerivedField name="{name}" optype="continuous" dataType="{kind}">'
+        f"{inside}</DerivedField></LocalTransformations>"
+    )
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("", "expected plain XML"),
-        ("<PMML", "expected plain XML"),
-        ("<html/>", "expected PMML, got XML of 'html'"),
-        ('<PMML version="4.4"/>', "expected one model in PMML, got 0"),
-        (stump().replace("DataDictionary>", "Other>"), "expected a DataDictionary"),
-        (stump().replace("MiningSchema>", "Other>"), "expected a MiningSchema"),
-        (stump("<Other/>"), "expected a Node"),
-        (stump(BOTH.replace(LESS, "")), "expected a predicate in each node"),
-        (stump(BOTH.replace('"lessThan"', '"near"')), "expected an operator of PMML, got 'near'"),
-        (stump(BOTH.replace('value="1"', 'value="NaN"')), "expected a value of type double"),
-        (stump(BOTH.replace('value="1"', "")), "expected a value for operator 'lessThan'"),
-        (stump(BOTH.replace('field="x"', 'field="z"')), "field of the data dictionary, got 'z'"),
-        (stump(BOTH.replace('score="1"', 'score="many"')), "expected a value of type double"),
-        (stump(BOTH.replace('score="1"', 'score="1" recordCount="-3"')), "expected a weight >= 0"),
-        (stump(BOTH.replace('score="1"', 'score="1" recordCount="x"')), "number as recordCount"),
-        (stump(BOTH.replace(LESS, "<CompoundPredicate/>")), "expected a booleanOperator of"),
-        (
-            stump(BOTH.replace(LESS, '<CompoundPredicate booleanOperator="or"/>')),
-            "expected predicates in a CompoundPredicate",
-        ),
-        (
-            stump(strategies='missingValueStrategy="defaultChild"').replace(
-                'score="0"', 'score="0" defaultChild="7"'
-            ),
-            "the id of the defaultChild '7'",
-        ),
-        (
-            stump(strategies='missingValueStrategy="guess"'),
-            "missingValueStrategy of PMML, got 'guess'",
-        ),
-    ],
-)
-def test_files_that_are_none(text: str, why: str, tmp_path: Path) -> None:
-    with pytest.raises(TreeFormatError, match=why):
+def changed(old: str, new: str) -> str:
+    return stump(BOTH.replace(old, new))
+
+
+def one_category(operator: str) -> str:
+    return (
+        '<Node score="0"><True/><Node score="1"><SimplePredicate field="c" '
+        f'operator="{operator}" value="b"/></Node><Node score="0"><True/></Node></Node>'
+    )
+
+
+BY_C = {"fields": C + OUT, "schema": '<MiningField name="c"/>'}
+DEFAULTS = 'missingValueStrategy="defaultChild"'
+MISSING = '><Value value="-99" property="missing"/></DataField>'
+ARRAY = '<SimpleSetPredicate field="x" booleanOperator="{}">{}</SimpleSetPredicate>'
+ON_X2 = BOTH.replace('field="x"', 'field="x2"')
+UNSUPPORTED = {
+    "confidence weighted": stump(strategies='missingValueStrategy="weightedConfidence"'),
+    "nodes aggregated": stump(strategies='missingValueStrategy="aggregateNodes"'),
+    "no default child": stump(strategies=DEFAULTS),
+    "a regression in a node": changed(LESS, LESS + "<Regression/>"),
+    "a leaf without score": changed('score="1"', ""),
+    "a date": stump(fields=X.replace("double", "date") + OUT),
+    "outliers as missing": stump(
+        schema='<MiningField name="x" outliers="asMissingValues" lowValue="1"/>'
+    ),
+    "numbers that count as missing": stump(fields=X.replace("/>", MISSING) + OUT),
+    "categories that count as missing": stump(
+        one_category("equal"),
+        fields=C.replace("</DataField>", MISSING[1:]) + OUT,
+        schema='<MiningField name="c" invalidValueTreatment="asIs"/>',
+    ),
+    "categories in no order": stump(one_category("lessThan"), **BY_C),
+    "a derived field": stump(ON_X2, more=derived('<NormContinuous field="x"/>')),
+    "a reference with a value for missing": stump(
+        ON_X2, more=derived('<FieldRef field="x" mapMissingTo="0"/>')
+    ),
+    "a cast to text": stump(ON_X2, more=derived('<FieldRef field="x"/>', kind="string")),
+    "an old version": stump().replace('version="4.4"', 'version="2.0"'),
+    "another model": stump().replace("TreeModel", "RegressionModel"),
+    "another function": stump().replace('"regression"', '"clustering"'),
+    "a model not to score with": stump().replace("<TreeModel", '<TreeModel isScorable="false"'),
+    "another treatment within": stump(
+        schema='<MiningField name="x" missingValueReplacement="3"/>',
+        around=SEGMENTS.format("selectFirst", "<Segment><True/>{0}</Segment>"),
+    ),
+}
+NO_FORMAT = {
+    "another page": "<html/>",
+    "no model": '<PMML version="4.4"/>',
+    "no dictionary": stump().replace("DataDictionary>", "Other>"),
+    "no schema": stump().replace("MiningSchema>", "Other>"),
+    "no node": stump("<Other/>"),
+    "no predicate": changed(LESS, ""),
+    "no such operator": changed('"lessThan"', '"near"'),
+    "a value that is no number": changed('value="1"', 'value="NaN"'),
+    "no value": changed('value="1"', ""),
+    "no such field": changed('field="x"', 'field="z"'),
+    "references in a circle": stump(ON_X2, more=derived('<FieldRef field="x2"/>')),
+    "a score that is no number": changed('score="1"', 'score="many"'),
+    "a count that is no number": changed('score="1"', 'score="1" recordCount="x"'),
+    "an infinite count": changed('score="1"', 'score="1" recordCount="inf"'),
+    "no boolean operator": changed(LESS, "<CompoundPredicate/>"),
+    "nothing joined": changed(LESS, '<CompoundPredicate booleanOperator="or"/>'),
+    "a set without array": changed(LESS, ARRAY.format("isIn", "")),
+    "no such set operator": changed(LESS, ARRAY.format("no", "<Array>1</Array>")),
+    "no such default child": stump(strategies=DEFAULTS).replace(
+        'score="0"', 'score="0" defaultChild="7"'
+    ),
+    "no such strategy": stump(strategies='missingValueStrategy="guess"'),
+}
+
+
+@pytest.mark.parametrize("name", [*UNSUPPORTED, *NO_FORMAT])
+def test_what_cannot_be_read_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    error = UnsupportedModelError if name in UNSUPPORTED else TreeFormatError
+    with refuses(error, f"pmml: {name}"):
+        read((UNSUPPORTED | NO_FORMAT)[name], tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "<PMML", "<A/><B/>", "<A>\x00</A>", "<A b='&c;'/>"])
+def test_what_is_no_xml(text: str, tmp_path: Path) -> None:
+    with pytest.raises(TreeFormatError, match="expected plain XML"):
         read(text, tmp_path)
 
 
@@ -507,13 +668,6 @@ def test_targets_rescale_responses(tmp_path: Path) -> None:
     assert tree.predict(rows).tolist() == found.tolist() == [3.0, 4.0, 3.0]
 
 
-SEGMENTS = (
-    '<MiningModel functionName="regression"><MiningSchema><MiningField name="out" '
-    'usageType="target"/><MiningField name="x"/></MiningSchema>'
-    '<Segmentation multipleModelMethod="{}">{}</Segmentation></MiningModel>'
-)
-
-
 def segmented(method: str, n: int, predicate: str = "<True/>") -> str:
     inside = f"<Segment>{predicate}" + "{0}</Segment>"
     return stump(around=SEGMENTS.format(method, inside * n))
@@ -535,22 +689,13 @@ def test_models_around_a_tree(tmp_path: Path) -> None:
 
 def test_derived_fields_that_are_references(tmp_path: Path) -> None:
     """As sklearn2pmml writes them: the value as a single."""
-    derived = (
-        '<LocalTransformations><DerivedField name="float(x)" optype="continuous" dataType="float">'
-        '<FieldRef field="x"/></DerivedField></LocalTransformations>'
-    )
+    single = derived('<FieldRef field="x"/>', "float(x)", "float")
     nodes = BOTH.replace('field="x"', 'field="float(x)"').replace('value="1"', 'value="0.1"')
-    tree = read(stump(nodes, more=derived), tmp_path)
+    tree = read(stump(nodes, more=single), tmp_path)
     assert tree.precision == "float32"
     at = float(np.float32(0.1))
     rows = pd.DataFrame({"x": [at, 0.1, np.nextafter(at, 0), 0.1 - 1e-8, 0.1 - 1e-9]})
     assert tree.predict(rows).tolist() == evaluate(tmp_path / "model.pmml", rows)["out"].tolist()
-    text = derived.replace('dataType="float"', 'dataType="string"')
-    with pytest.raises(UnsupportedModelError, match="got a cast from 'double' to 'string'"):
-        read(stump(nodes, more=text), tmp_path)
-    round_and_round = derived.replace('field="x"', 'field="float(x)"')
-    with pytest.raises(TreeFormatError, match="expected a field of the data dictionary"):
-        read(stump(nodes, more=round_and_round), tmp_path)
 
 
 def test_invalid_categories(tmp_path: Path) -> None:
@@ -576,20 +721,16 @@ def test_ordinal_categories(tmp_path: Path) -> None:
     field = C.replace("categorical", "ordinal").replace(
         "</DataField>", '<Value value="A3"/></DataField>'
     )
-    for operator, said in (
+    for operator, expected in (
         ("lessThan", [1, 0, 0]),
         ("lessOrEqual", [1, 1, 0]),
         ("greaterThan", [0, 0, 1]),
         ("greaterOrEqual", [0, 1, 1]),
     ):
-        nodes = (
-            '<Node score="0"><True/><Node score="1"><SimplePredicate field="c" '
-            f'operator="{operator}" value="b"/></Node><Node score="0"><True/></Node></Node>'
-        )
-        text = stump(nodes, fields=field + OUT, schema='<MiningField name="c"/>')
+        text = stump(one_category(operator), fields=field + OUT, schema=BY_C["schema"])
         rows = pd.DataFrame({"c": ["a", "b", "A3"]})
-        assert read(text, tmp_path).predict(rows).tolist() == said
-        assert evaluate(tmp_path / "model.pmml", rows)["out"].tolist() == said
+        assert read(text, tmp_path).predict(rows).tolist() == expected
+        assert evaluate(tmp_path / "model.pmml", rows)["out"].tolist() == expected
 
 
 # -- hostile files -----------------------------------------------------------------
