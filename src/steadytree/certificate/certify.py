@@ -405,12 +405,13 @@ def _problem_of(result: Retraining, old: Any) -> Problem:
         )
     if before is not None and rows.groups is None:
         before = replace(before, groups=None)
-    given, used = None if before is None else n_rows(before.X), settings["n_old"]
-    if (given is None) != (used is None):
+    n_rows_old, used = None if before is None else n_rows(before.X), settings["n_old"]
+    if (n_rows_old is None) != (used is None):
         had = f"{used:,} old rows" if used is not None else "no old rows"
         raise InputError(
             f"expected the old rows of the retraining, which had {had}, got "
-            f"{'none' if given is None else f'{given:,}'}; pass old=(X, y) as retrain was given it"
+            f"{'none' if n_rows_old is None else f'{n_rows_old:,}'}; pass old=(X, y) as retrain "
+            "was given it"
         )
     y, policy = rows.y, None
     if result.deployed.classes is not None:

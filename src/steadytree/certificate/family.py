@@ -37,7 +37,7 @@ TOLERANCE = 1e-9
 """A tree that is better by less is not better but rounded."""
 CLOSE = 1e-9
 """Labels this close to the boundary are permitted either way: rounding must not decide."""
-ROUNDS, FEW_TREES, MOST_MATCHED = 8, 500, 20_000
+ROUNDS, MATCHED_AT_ONCE, MOST_MATCHED = 8, 500, 20_000
 """Multipliers tried in each part of the found tree; trees that are few enough to be matched without
 further ones; and those matched at most."""
 ROWS_AT_ONCE = 50_000
@@ -429,7 +429,7 @@ class Family:
         shape, limit = fixed.shape, best - TOLERANCE
         for _ in range(ROUNDS):
             bounds = np.maximum(bounds, fixed + self._distances(leaves, rest, multipliers))
-            if (bounds < limit).sum() <= FEW_TREES:
+            if (bounds < limit).sum() <= MATCHED_AT_ONCE:
                 break
             lowest = np.array(np.unravel_index(bounds.argmin(), shape))
             multipliers = best_multipliers(rest + leaves.take(self._leaves_of(lowest)))
@@ -490,8 +490,8 @@ class Family:
         """Distances of a box, and of every leaf inside, to each old rule and to nothing."""
         n, anchor = len(self.cuts), self.objective.search.anchor
         whole = self.objective.nothing.copy()
-        for j, given in box.items():
-            whole += self._part(j, given)
+        for j, demand in box.items():
+            whole += self._part(j, demand)
         change = np.zeros((n, 2, whole.size))
         sides = [anchor.sides(cut, box) for cut in self.cuts]
         for c, cut in enumerate(self.cuts):

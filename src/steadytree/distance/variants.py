@@ -227,9 +227,9 @@ def paths_of(
     models: Sequence[Any], space: FeatureSpace | None, options: DistanceOptions
 ) -> list[Paths]:
     """Read the models and write them as paths in one space with one list of classes."""
-    given = read_models(models)
+    every = read_models(models)
     # A tree that stands in a collection twice is looked at once.
-    of_tree = {id(tree): tree for tree in given}
+    of_tree = {id(tree): tree for tree in every}
     trees = list(of_tree.values())
     common = common_space(trees, space)
     classes = align_classes(trees, common)
@@ -250,7 +250,7 @@ def paths_of(
         trees, common, classes=classes, merge_equal_siblings=options.merge_equal_siblings
     )
     paths_of_tree = dict(zip(of_tree, paths, strict=True))
-    return [paths_of_tree[id(tree)] for tree in given]
+    return [paths_of_tree[id(tree)] for tree in every]
 
 
 # -- paths in whole numbers: eq. (dist-paths), unmatched costs and masses --------------

@@ -624,10 +624,10 @@ def export_tree(
     else:
         policy = policy.resolve(classes)
         own = policy.labels(value).tolist()
-        given = [
+        stored = [
             (labels or {}).get(id(node), label) for node, label in zip(nodes, own, strict=True)
         ]
-        by_kind = {"label": np.array(given, dtype=np.int32)}
+        by_kind = {"label": np.array(stored, dtype=np.int32)}
     found = make.counts(root)
     _, steadied_by, strength = zip(*(node.steadied for node in nodes), strict=True)
     return Tree(

@@ -115,8 +115,8 @@ class Forest:
             count = np.bincount(rng.integers(n, size=min(n, ROWS_PER_TREE)), minlength=n)
             mine, others = count * weight, np.flatnonzero(count == 0)
             rows, sums = np.flatnonzero(mine > 0), mine[:, None] * targets
-            given = table.by_column, rows, mine, sums, limits, number
-            tree = BinnedTree(*loops().grow_tree(*given))
+            arguments = table.by_column, rows, mine, sums, limits, number
+            tree = BinnedTree(*loops().grow_tree(*arguments))
             trees.append(tree)
             loops().add_values(table.by_row, others, MOST_BINS, tree, 1.0, out)
             times[others] += 1
@@ -177,8 +177,9 @@ class Boosting:
             curve[:, some] = (weight[some, None] * bend).T
             trees = []
             for sums, bends in zip(slope, curve, strict=True):
-                given = table.by_column, some, bends, sums, limits, int(rng.integers(2**62))
-                trees.append(BinnedTree(*loops().grow_tree(*given)))
+                number = int(rng.integers(2**62))
+                arguments = table.by_column, some, bends, sums, limits, number
+                trees.append(BinnedTree(*loops().grow_tree(*arguments)))
             model._add(trees, table, score)
             model.trees.append(trees)
         return model, score
@@ -335,13 +336,13 @@ def fit_teacher(
     n_columns = columns.shape[1]
     drawn = n_columns / 3 if n_classes is None else np.sqrt(n_columns)
     min_leaf = int(np.clip(len(rows) // 100, *FOREST_LEAF))
-    given = table, targets, rows.weights
+    lesson = table, targets, rows.weights
     limits = GrowthLimits(MOST_BINS + 1, max(1, int(drawn)), min_leaf, 1e-12, 0)
-    fit_forest = partial(Forest.fit, *given, limits, n_trees=n_estimators, seed=seed)
+    fit_forest = partial(Forest.fit, *lesson, limits, n_trees=n_estimators, seed=seed)
     rounds, looked_at = min(n_estimators, BOOSTING_ROUNDS), ceil(BOOSTING_FEATURES * n_columns)
     fit_boosting = partial(
         Boosting.fit,
-        *given,
+        *lesson,
         GrowthLimits(MOST_BINS + 1, max(1, looked_at), BOOSTING_LEAF_ROWS, 1e-3, BOOSTING_LEAVES),
         n_classes=n_classes,
         n_rounds=rounds,
