@@ -332,6 +332,8 @@ def test_a_number_of_the_tree(settle: Any) -> None:
     with pytest.raises(InputError, match=r"finite numbers .* 'v' .* got inf \(line 3\)"):
         settle(["1", "inf"], known=None)
     assert settle([1, 1e300], known=None).values.max() == 1e300
+    with pytest.raises(InputError, match=r"finite numbers .* got inf \(line 3\)"):
+        settle(["1", "1" * 400], "number")
     with pytest.raises(InputError, match=r"numbers up to 3.4e\+38 in column 'v'"):
         settle([1, 1e300], known=None, outcome=True)
 

@@ -97,6 +97,8 @@ MISSING = frozenset(
 """Texts that stand for a missing value, and nothing else does."""
 SHOWN = 3
 """Rows, and values, that a message shows."""
+MOST_DIGITS = 300
+"""Longer numbers are beyond what a float holds."""
 _PADDED = re.compile(r"0\d+")
 _OTHER_SIGN = re.compile(r"[+-]?\d{1,3}(?:[,.'’ \u00a0\u202f]\d{3})*(?:[.,]\d+)?|[+-]?\d+[.,]\d+")
 _POINT_FOR_COMMA = str.maketrans(",.", ".,")
@@ -278,7 +280,7 @@ def _typed(texts: Iterable[str], decimal: str) -> pd.Series[Any]:
     present = [text for text in values if text is not None]
     if not any("_" in text or (text[0] == "0" and _PADDED.fullmatch(text)) for text in present):
         with suppress(ValueError):
-            if len(present) == len(values):
+            if len(present) == len(values) and max(map(len, present)) < MOST_DIGITS:
                 return pd.Series(list(map(int, present)))
         with suppress(ValueError):
             if decimal == ",":
