@@ -129,6 +129,9 @@ def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace
     ask the same and not the other, or have a rule for themselves; and one of which so do categories
     that nobody has met.
     """
+    apart = old.tells_unseen_from_missing or new.tells_unseen_from_missing
+    if space.can_be_missing.all() and not apart:
+        return space
     both = _paths([old, new], space)
     every = space.replace(can_be_missing=np.ones_like(space.can_be_missing))
     wide = _paths([old, new], _with_other(every, range(space.n_features)))
@@ -141,11 +144,9 @@ def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace
             missing |= {j} if one[j].missing is not two[j].missing else set()
             unseen |= {j} if _lets_other(one[j]) is not _lets_other(two[j]) else set()
     missing -= set(np.flatnonzero(space.can_be_missing).tolist())
-    if not old.tells_unseen_from_missing and not new.tells_unseen_from_missing:
-        unseen = set()
     flags = space.can_be_missing.copy()
     flags[sorted(missing)] = True
-    known = _with_other(space, unseen) if unseen else space
+    known = _with_other(space, unseen) if unseen and apart else space
     return known.replace(can_be_missing=flags) if missing else known
 
 
