@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 import steadytree as st
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.nested import Branch, Leaf, Node, build_tree
 
 NAMES = ("age", "blood pressure", 'income "net"', "colour", "size", "has_car")
 CATEGORIES = {

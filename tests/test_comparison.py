@@ -269,7 +269,11 @@ def test_bad_input_is_named(cancer):
     old, new, X, y = cancer
     cases: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
         ((old, new), {"y": y}, "expected X with y or groups"),
-        ((old, new, X, y + 1), {}, r"the trees' classes \[0, 1\] in y \('target'\), got unseen 2"),
+        (
+            (old, new, X, y + 1),
+            {},
+            r"either tree's classes \[0, 1\] in y \('target'\), got unseen 2",
+        ),
         ((old, new, X, y[1:]), {}, "expected 169 outcomes in y"),
         ((old, new, X), {"groups": [1]}, "expected 169 entries in groups"),
         ((old, new, X.drop(columns="mean area")), {"space": st.FeatureSpace.from_data(X)}, "area"),

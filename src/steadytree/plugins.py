@@ -33,7 +33,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
@@ -63,8 +63,7 @@ from steadytree.exceptions import (
     UnsupportedModelError,
 )
 from steadytree.publish import publish_tree
-from steadytree.tree.branches import build_tree
-from steadytree.tree.columns import plain_scalar
+from steadytree.tree.columns import double_threshold, next_above, plain_scalar, single_threshold
 from steadytree.tree.decision import (
     LARGEST_SHARE,
     Decision,
@@ -73,7 +72,16 @@ from steadytree.tree.decision import (
     warn_of_one_decision,
 )
 from steadytree.tree.json import load_tree, tree_digest
-from steadytree.tree.nested import Branch, JsonObject, Leaf, Node, plain_scalars, read_scalars
+from steadytree.tree.nested import (
+    Branch,
+    JsonObject,
+    Leaf,
+    Node,
+    build_tree,
+    plain_scalars,
+    read_scalars,
+    tree_from_nested,
+)
 from steadytree.tree.observed import Observed
 from steadytree.tree.paths import tree_rules
 from steadytree.tree.printing import LeafNumbers, branch_texts, kept_words
@@ -85,9 +93,7 @@ from steadytree.tree.recoded import (
     same_where_missing,
 )
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.tree import Tree
-from steadytree.tree.tree_batch import build_trees
-from steadytree.tree.values import double_threshold, next_above, single_threshold
+from steadytree.tree.tree import Tree, build_trees
 from steadytree.tree.words import PAGE, PAGE_BRANCH, clean, shorten
 
 __all__ = [
@@ -146,6 +152,7 @@ __all__ = [
     "shorten",
     "single_threshold",
     "tree_digest",
+    "tree_from_nested",
     "tree_rules",
     "with_version",
     "write_atomic",
@@ -211,7 +218,6 @@ def as_tree(
     model: Any,
     decision_threshold: Decision | float | str | None = None,
     *,
-    one_hot: Mapping[str, Mapping[str, Any] | Sequence[str]] | None = None,
     feature_names: Sequence[str] | None = None,
     space: FeatureSpace | None = None,
     tree_index: int | None = None,
@@ -232,9 +238,6 @@ def as_tree(
         reaches this number. "prevalence" takes its rate in the training rows. Which class is
         positive, costs and more: :class:`Decision`. By default the policy stored with the tree
         is kept; without one the label is the most frequent class.
-    one_hot : mapping, optional
-        Groups of one-hot columns to recombine into categorical features:
-        ``{"colour": ["colour_red", "colour_blue"]}``.
     feature_names : sequence of str, optional
         Names for a model that was fitted without.
     space : FeatureSpace, optional
@@ -261,13 +264,8 @@ def as_tree(
     tree = read_model(model, tree_index=tree_index, allow_pickle=allow_pickle)
     if feature_names is not None:
         tree = tree.replace(feature_names=tuple(feature_names))
-    groups = dict(one_hot or {})
-    columns, known = set(tree.feature_names or ()), {} if space is None else space.one_hot
-    groups |= {g: c for g, c in known.items() if g not in groups and columns & set(c)}
-    if groups:
-        tree = recombine_one_hot(tree, groups)
     if space is not None:
-        tree = tree.replace(space=space)
+        tree = recombine_one_hot(tree, space).replace(space=space)
     decision = resolve_decision(
         decision_threshold,
         tree.classes,

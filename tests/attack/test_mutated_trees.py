@@ -15,7 +15,7 @@ from steadytree.exceptions import SteadyTreeError, TreeFormatError
 from steadytree.tree.json import tree_to_dict
 from tests.formats.fuzz import assert_short, use
 from tests.formats.mutations import spoil_json
-from tests.tree.test_format import rich_tree
+from tests.tree.test_tree_file import rich_tree
 
 
 def is_refused(path: Path) -> bool:

@@ -166,7 +166,7 @@ def deep(levels: int) -> dict[str, Any]:
 def test_what_could_not_be_read_again_is_not_written(
     metadata: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    tree = st.Tree.from_nested_dict({"value": 1.0}).replace(metadata=metadata)
+    tree = st.as_tree({"value": 1.0}).replace(metadata=metadata)
     with pytest.raises(InputError, match=message) as error:
         st.save_tree(tree, tmp_path / "tree.json")
     assert len(str(error.value)) < LONGEST_MESSAGE
@@ -174,7 +174,7 @@ def test_what_could_not_be_read_again_is_not_written(
 
 
 def test_metadata_as_deep_as_allowed_comes_back(tmp_path: Path) -> None:
-    tree = st.Tree.from_nested_dict({"value": 1.0}).replace(metadata=deep(490))
+    tree = st.as_tree({"value": 1.0}).replace(metadata=deep(490))
     assert st.load_tree(st.save_tree(tree, tmp_path / "tree.json")) == tree
 
 
@@ -183,7 +183,7 @@ def test_names_that_no_file_could_hold(name: str) -> None:
     with pytest.raises(InputError, match="expected feature names"):
         st.FeatureSpace(lower=[0.0], upper=[1.0], names=(name,))
     with pytest.raises(InputError, match="expected classes"):
-        st.Tree.from_nested_dict({"label": name})
+        st.as_tree({"label": name})
 
 
 def show(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:

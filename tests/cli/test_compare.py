@@ -119,7 +119,7 @@ def test_groups_and_locks_of_a_plan(run: Run, files: Files, other: Path) -> None
         (["--plan", "max_flips=0.1"], "expected rows for max_flips, got none; pass the rows"),
         (["--plan", "min_score_change=0"], "expected rows with outcomes for min_score_change"),
         (["--target", "outcome"], "expected --data with --target, --group or --subgroup"),
-        (["--data", "DATA", "--target", "radius"], "expected the trees' classes"),
+        (["--data", "DATA", "--target", "radius"], "expected either tree's classes"),
         (["--data", "DATA", "--subgroup", "town"], "as --subgroup, got 'town'"),
         (["--data", "DIABETES"], "got none called 'radius'"),
     ],

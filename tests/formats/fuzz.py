@@ -75,7 +75,7 @@ def _sample_histories(folder: Path) -> list[Path]:
     for cut in (20.0, 30.0, 31.0):
         one = {"feature": 0, "threshold": cut, "left": {"label": "no"}, "right": {"label": "yes"}}
         content = {"features": ["a", "b"], "tree": one | {"feature": "a"}}
-        tree = st.Tree.from_nested_dict(content).replace(space=space.replace(names=("a", "b")))
+        tree = st.as_tree(content).replace(space=space.replace(names=("a", "b")))
         history.append(tree, note="made by hand")
     history.approve(1, by="somebody")
     return [folder / "history.jsonl"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import steadytree as st
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.nested import Branch, Leaf, Node, build_tree
 
 NASTY = (
     "it's",

@@ -27,8 +27,7 @@ from steadytree.formats.conditions import (
     equals,
 )
 from steadytree.formats.forks import MAX_PARTS, Column, Fork, Refusal, nested_splits
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Leaf
+from steadytree.tree.nested import Leaf, build_tree
 from steadytree.tree.tree import Tree
 
 COLUMNS = (Column(), Column(), Column(3), Column(3, unseen_is_missing=True))

@@ -20,8 +20,7 @@ from steadytree.exceptions import (
     UnsupportedModelError,
 )
 from steadytree.plugins import IMITATORS, rows_predicted_otherwise, write_like
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf
+from steadytree.tree.nested import Branch, Leaf, build_tree
 from tests.foreign import random_tree
 
 

@@ -29,8 +29,7 @@ from steadytree.exceptions import (
     UnsupportedModelError,
 )
 from steadytree.formats.onnx.onnx_trees import encoder_codes
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf
+from steadytree.tree.nested import Branch, Leaf, build_tree
 from tests.foreign import probe_rows, random_tree
 from tests.formats.contract import Case
 from tests.formats.odd_trees import bushy, chain, marked_tree, nasty_tree

@@ -21,8 +21,7 @@ from steadytree.exceptions import (
     TreeFormatError,
     UnsupportedModelError,
 )
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf
+from steadytree.tree.nested import Branch, Leaf, build_tree
 from tests.foreign import NAMES, probe_rows, random_tree
 from tests.formats.contract import Case
 from tests.formats.odd_trees import marked_tree, nasty_tree

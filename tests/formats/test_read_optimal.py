@@ -19,8 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import steadytree as st
 from steadytree.exceptions import InputError, NotFittedTreeError, UnsupportedModelError
 from steadytree.formats.read_optimal import Question, ask, user_names
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Leaf
+from steadytree.tree.nested import Leaf, build_tree
 from tests.foreign import probe_rows
 from tests.formats.contract import Case
 from tests.modules import require_library

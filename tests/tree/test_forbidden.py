@@ -113,12 +113,11 @@ def test_conditions_give_way_to_their_heavier_side(mixed):
     assert str(stump)
 
 
-@pytest.mark.parametrize("with_old", [False, True])
-def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
+def test_no_candidate_uses_a_forbidden_feature(mixed):
     X, y, first = mixed
     assert 0 in first.to_tree().used_features
-    old = {"old": (X[:300], y[:300])} if with_old else {}
-    result = retrain(first, X[300:], y[300:], plan={"forbid": ["age"]}, **old, **FAST)
+    old = X[:300], y[:300]
+    result = retrain(first, X[300:], y[300:], plan={"forbid": ["age"]}, old=old, **FAST)
     for name, tree in result.trees.items():
         assert 0 not in tree.used_features, name
     assert 0 in result.deployed.used_features
@@ -133,8 +132,8 @@ def test_no_candidate_uses_a_forbidden_feature(mixed, with_old):
     assert result.settings["forbidden"] == [0]
     # The teacher does not see the feature either: other values of it change nothing.
     other = X[300:].assign(age=X["age"][300:].to_numpy()[::-1])
-    past = {"old": (X[:300].assign(age=50.0), y[:300])} if with_old else {}
-    again = retrain(first, other, y[300:], plan={"forbid": "age"}, **past, **FAST)
+    past = X[:300].assign(age=50.0), y[:300]
+    again = retrain(first, other, y[300:], plan={"forbid": "age"}, old=past, **FAST)
     for name, tree in result.trees.items():
         np.testing.assert_array_equal(tree.value, again.trees[name].value, err_msg=name)
 
@@ -172,7 +171,7 @@ def test_what_a_tree_was_made_without_stays_forbidden(mixed, tmp_path):
     deployed = load_tree(tmp_path / "tree.json")
     assert forbidden_before(deployed) == ("age",)
     age = list(X.columns).index("age")
-    options = {**FAST, "price": 0.0}
+    options = {**FAST, "price": 0.0, "n_folds": 0}
     for rows in (slice(200, 400), slice(400, 550)):  # inherited again and again
         result = retrain(deployed, X[rows], y[rows], **options)
         assert result.settings["forbidden"] == [age]

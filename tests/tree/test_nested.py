@@ -1,8 +1,9 @@
-"""Trees as nested dictionaries: what a person writes, and what may be wrong with it."""
+"""Nested conditions laid flat, and nested dictionaries: what a person writes, and what is wrong."""
 
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree._io import MAX_NODES
 from steadytree.exceptions import TreeFormatError
+from steadytree.tree import nested
 from steadytree.tree.decision import Decision
+from steadytree.tree.nested import Branch, JsonObject, Leaf, Node, build_tree, read_scalars
 from tests.foreign import probe_rows, random_tree
+from tests.wording import refuses
 
 BY_HAND: dict[str, Any] = {
     "feature": "age",
@@ -30,8 +33,49 @@ BY_HAND: dict[str, Any] = {
 }
 
 
-def read(content: Any, **options: Any) -> st.Tree:
-    return st.Tree.from_nested_dict(content, **options)
+def read(content: Any) -> st.Tree:
+    return st.as_tree(content)
+
+
+# -- conditions, laid flat --------------------------------------------------------
+
+
+def test_parents_come_first_and_left_before_right() -> None:
+    inner = Branch(
+        feature=1, left=Leaf([1.0]), right=Leaf([2.0], 3.0), threshold=0, missing_left=False
+    )
+    root = Branch(feature=0, left=inner, right=Leaf([5.0]), threshold=1, missing_left=True)
+    tree = build_tree(root, n_features=2)
+    assert tree.children_left.tolist() == [1, 2, -1, -1, -1]
+    assert tree.children_right.tolist() == [4, 3, -1, -1, -1]
+    assert tree.missing_left.tolist() == [True, False, False, False, False]
+    assert not tree.tells_unseen_from_missing
+    # Sums and weighted means of what lies below.
+    assert tree.weight.tolist() == [5, 4, 1, 3, 1]
+    np.testing.assert_allclose(tree.value[:2, 0], [2.4, 1.75])
+    assert tree.predict([[2, 0], [0, 1]]).tolist() == [5.0, 2.0]
+
+
+def test_labels_that_are_given_stay_and_others_follow_their_shares() -> None:
+    sides = {"left": Leaf([0.9, 0.1], label=1), "right": Leaf([0.8, 0.2])}
+    root = Branch(feature=0, threshold=0, missing_left=True, **sides)
+    assert build_tree(root, n_features=1, classes=("a", "b")).label.tolist() == [0, 1, 0]
+
+
+def test_a_part_may_stand_in_several_places_within_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(nested, "MAX_NODES", 10_000)
+    node: Node = Leaf([0.0])
+    for n_levels in range(1, 61):  # 2 to the 60th leaves
+        node = Branch(feature=0, left=node, right=node, threshold=0, missing_left=True)
+        if n_levels == 3:
+            assert build_tree(node, n_features=1).n_leaves == 8
+    with refuses(TreeFormatError, "tree: conditions with too many nodes"):
+        build_tree(node, n_features=1)
+
+
+# -- nested dictionaries ----------------------------------------------------------
 
 
 def test_what_a_person_writes() -> None:
@@ -58,13 +102,11 @@ def test_a_response_and_features_by_number() -> None:
 
 
 def test_columns_and_classes_in_an_order_of_ones_own() -> None:
-    tree = read(BY_HAND, feature_names=["colour", "age", "size"], classes=["yes", "no"])
+    tree = read({"features": ["colour", "age", "size"], "classes": ["yes", "no"], "tree": BY_HAND})
     assert tree.feature_names == ("colour", "age", "size")
     assert tree.classes == ("yes", "no")
-    assert tree.predict_proba(pd.DataFrame({"age": [1], "colour": ["red"]}))[0].tolist() == [
-        0.1,
-        0.9,
-    ]
+    row = pd.DataFrame({"age": [1], "colour": ["red"]})
+    assert tree.predict_proba(row)[0].tolist() == [0.1, 0.9]
 
 
 def test_classes_that_are_no_text() -> None:
@@ -77,6 +119,7 @@ def test_classes_that_are_no_text() -> None:
     assert flags.classes == (False, True)
 
 
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.OneDecisionWarning")
 def test_a_label_kept_against_its_share_and_a_threshold() -> None:
     leaf = {"shares": {"no": 0.6, "yes": 0.4}}
     top = {"decision_threshold": 0.3, "tree": leaf}
@@ -87,17 +130,15 @@ def test_a_label_kept_against_its_share_and_a_threshold() -> None:
     assert weighted.predict(np.zeros((1, 0))).tolist() == ["yes"]
 
 
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.OneDecisionWarning")
 def test_values_of_numpy_are_plain_values() -> None:
-    tree = read(
-        {
-            "feature": np.int64(0),
-            "threshold": np.float32(0.5),
-            "left": {"shares": np.array([0.25, 0.75]), "weight": np.int64(3)},
-            "right": {"label": np.str_("b")},
-        },
-        classes=np.array(["a", "b"]),
-    )
-    assert tree.classes == ("a", "b")
+    condition = {
+        "feature": np.int64(0),
+        "threshold": np.float32(0.5),
+        "left": {"shares": np.array([0.25, 0.75]), "weight": np.int64(3)},
+        "right": {"label": np.str_("b")},
+    }
+    assert read({"tree": condition, "classes": np.array(["a", "b"])}).classes == ("a", "b")
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
@@ -133,136 +174,143 @@ def test_policies_and_unnamed_columns_there_and_back() -> None:
 LEAF = {"label": "a"}
 
 
-def split(**changes: Any) -> dict[str, Any]:
-    return {"feature": "x", "threshold": 1, "left": LEAF, "right": {"label": "b"}, **changes}
+def split(*but: str, **changes: Any) -> dict[str, Any]:
+    whole = {"feature": "x", "threshold": 1, "left": LEAF, "right": {"label": "b"}, **changes}
+    return {name: entry for name, entry in whole.items() if name not in but}
 
 
-def without(name: str) -> dict[str, Any]:
-    return {k: v for k, v in split().items() if k != name}
+def by_set(categories: Any) -> dict[str, Any]:
+    return split("threshold", categories=categories)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ([], "root: expected a condition or a leaf, got a list"),
-        (None, "root: expected a condition or a leaf, got null"),
-        (split(left=3), "root.left: expected a condition or a leaf, got a whole number"),
-        (
-            split(right=split(left="no")),
-            "root.right.left: expected a condition or a leaf, got text",
-        ),
-        (split(treshold=1), "root: expected entries among .* got 'treshold' as well"),
-        ({"tree": LEAF, "colour": 1}, "the tree: expected entries among .* got 'colour'"),
-        (without("left"), "root: expected the entry 'left' in a condition, got none"),
-        (without("feature"), "root: expected the entry 'feature'"),
-        (without("threshold"), "root: expected a threshold or categories, got neither"),
-        (split(categories=["a"]), "root: expected a threshold or categories, got both"),
-        (split(threshold="high"), "root: expected a number as threshold, got 'high'"),
-        (split(threshold=True), "root: expected a number as threshold"),
-        (split(threshold=float("nan")), "root: expected a number as threshold, got NaN"),
-        (split(threshold=10**400), "root: expected a number as threshold, got a huge one"),
-        (split(missing="up"), 'root: expected "left" or "right" as missing, got \'up\''),
-        (split(missing=["left"]), 'root: expected "left" or "right" as missing, got a list'),
-        (split(unseen="left"), "root: expected no unseen categories of a number"),
-        (split(feature=1.5), "root: expected the name or number of a feature, got 1.5"),
-        (split(feature=None), "root: expected the name or number of a feature, got null"),
-        (split(feature=-1), r"root: expected a feature in \[0, 200000\), got -1"),
-        (split(feature=10**9), r"root: expected a feature in \[0, 200000\)"),
-        (split(left=split(feature=0)), "expected features that are all names or all numbers"),
-        (split(weight=-1), "root: expected a weight of 0 or more, got -1"),
-        (split(left={"label": "a", "weight": "inf"}), "root.left: expected a weight of 0 or more"),
-        (split(left={"value": 1}), "expected leaves of one kind, got a value beside classes"),
-        (split(left={}), "root.left: expected a value, or shares or a label, got"),
-        (split(left={"value": 1, "label": "a"}), "root.left: expected a value, or shares or a"),
-        (split(left={"label": None}), "root.left: expected shares or a label, got neither"),
-        (split(left={"label": ["a"]}), r"root.left.label\[0\]: expected text or a number"),
-        (
-            split(left={"shares": {"a": 0.5}}),
-            "root.left: expected shares of 0 or more that sum to 1",
-        ),
-        (split(left={"shares": {"a": 2, "b": -1}}), "root.left: expected shares of 0 or more"),
-        (split(left={"shares": [1, 0, 0]}), "root.left: expected one share for each of 1 classes"),
-        (split(left={"shares": "all"}), "root.left: expected one share for each"),
-        (
-            split(left={"shares": {"a": "most"}}),
-            "root.left: expected a number as share, got 'most'",
-        ),
-        ({"shares": [0.5, 0.5]}, "root: expected classes by name where there is no list"),
-        ({"value": "inf"}, "root: expected a finite value, got inf"),
-        ({"value": None}, "root: expected a number as value, got null"),
-        ({"tree": LEAF, "classes": ["b"]}, "root: expected one of the classes 'b', got 'a'"),
-        ({"tree": LEAF, "classes": "ab"}, "classes: expected a list, got text"),
-        ({"tree": LEAF, "classes": ["a", "a"]}, "expected 2 distinct classes"),
-        ({"tree": LEAF, "classes": [None]}, r"classes\[0\]: expected text or a number, got null"),
-        ({"tree": {"value": 1}, "classes": ["a"]}, "classes: expected none beside leaves"),
-        ({"tree": {"value": 1}, "decision_threshold": 0.5}, "expected no decision threshold"),
-        ({"tree": split(), "decision_threshold": 2}, r"expected decision_threshold in \[0, 1\]"),
-        ({"tree": split(), "class_weight": 3}, "decision: "),
-        ({"tree": split(), "class_weight": [1]}, "expected 2 class weights"),
-        ({"tree": split(), "positive": "c"}, "positive: expected one of the classes 'a', 'b'"),
-        ({"tree": split(), "precision": "float16"}, "expected precision 'float32' or 'float64'"),
-        ({"tree": split(), "precision": 32}, "precision: expected text, got a whole number"),
-        ({"tree": split(), "features": "x"}, "features: expected a list, got text"),
-        ({"tree": split(), "features": ["y"]}, "root: expected one of the features 'y', got 'x'"),
-        (
-            {"tree": split(), "features": ["x", {}]},
-            "features: expected a name for each or for none",
-        ),
-        ({"tree": split(), "features": ["x", 3]}, r"features\[1\]: expected a name or an object"),
-        ({"tree": split(), "features": [{"nom": "x"}]}, r"features\[0\]: expected entries among"),
-        ({"tree": split(), "features": [{"name": 3}]}, r"features\[0\].name: expected text"),
-        ({"tree": split(), "features": ["x", "x"]}, "expected 2 distinct feature names"),
-        (
-            {"tree": split(), "features": [{"name": "x", "categories": "ab"}]},
-            r"features\[0\].categories: expected a list, got text",
-        ),
-        (
-            {"tree": split(), "features": [{"name": "x", "categories": ["a"]}]},
-            "root: expected categories: the feature has some",
-        ),
-        (
-            {"tree": split(feature=3), "features": [{}]},
-            r"root: expected a feature in \[0, 1\), got 3",
-        ),
-        (
-            split(left={k: v for k, v in split(categories=["u"]).items() if k != "threshold"}),
-            "root: expected categories, as in other conditions on the feature, got a number",
-        ),
-        (
-            {k: v for k, v in split(categories="red").items() if k != "threshold"},
-            "root: expected a list of categories, got text",
-        ),
-        (
-            {k: v for k, v in split(categories=[[1]]).items() if k != "threshold"},
-            r"root.categories\[0\]: expected text or a number, got a list",
-        ),
-        (
-            {k: v for k, v in split(categories=[]).items() if k != "threshold"},
-            "root: expected at least one category",
-        ),
-    ],
-)
-def test_errors_say_where(content: Any, message: str) -> None:
-    with pytest.raises(TreeFormatError, match=message):
-        read(content)
+def around(**changes: Any) -> dict[str, Any]:
+    return {"tree": split(), **changes}
 
 
-def test_a_node_below_itself_is_found() -> None:
+WRONG: dict[str, Any] = {
+    "side": split(left=3),
+    "side below": split(right=split(left="no")),
+    "misspelt": split(treshold=1),
+    "misspelt around": around(colour=1),
+    "no side": split("left"),
+    "no feature": split("feature"),
+    "neither": split("threshold"),
+    "both": split(categories=["a"]),
+    "threshold of text": split(threshold="high"),
+    "threshold of a flag": split(threshold=True),
+    "threshold NaN": split(threshold=float("nan")),
+    "threshold huge": split(threshold=10**400),
+    "missing": split(missing="up"),
+    "missing as list": split(missing=["left"]),
+    "unseen of a number": split(unseen="left"),
+    "feature by half": split(feature=1.5),
+    "feature null": split(feature=None),
+    "feature negative": split(feature=-1),
+    "feature far": split(feature=10**9),
+    "names and numbers": split(left=split(feature=0)),
+    "weight": split(weight=-1),
+    "weight infinite": split(left={"label": "a", "weight": "inf"}),
+    "value beside classes": split(left={"value": 1}),
+    "nothing": split(left={}),
+    "value and label": split(left={"value": 1, "label": "a"}, right={"value": 2}),
+    "label null": split(left={"label": None}),
+    "label as list": split(left={"label": ["a"]}),
+    "shares in sum": split(left={"shares": {"a": 0.5}}),
+    "shares negative": split(left={"shares": {"a": 2, "b": -1}}),
+    "shares too many": split(left={"shares": [1, 0, 0]}),
+    "shares of text": split(left={"shares": "all"}),
+    "share of text": split(left={"shares": {"a": "most"}}),
+    "shares without classes": {"shares": [0.5, 0.5]},
+    "value infinite": {"value": "inf"},
+    "value null": {"value": None},
+    "another class": around(classes=["b"]),
+    "classes of text": around(classes="ab"),
+    "classes twice": around(classes=["a", "a", "b"]),
+    "class null": around(classes=[None]),
+    "classes of responses": {"tree": {"value": 1}, "classes": ["a"]},
+    "threshold of responses": {"tree": {"value": 1}, "decision_threshold": 0.5},
+    "decision threshold": around(decision_threshold=2),
+    "class weight": around(class_weight=3),
+    "class weight of one": around(class_weight=[1]),
+    "positive": around(positive="c"),
+    "precision": around(precision="float16"),
+    "precision as number": around(precision=32),
+    "features of text": around(features="x"),
+    "feature unknown": around(features=["y"]),
+    "some names": around(features=["x", {}]),
+    "feature as number": around(features=["x", 3]),
+    "feature misspelt": around(features=[{"nom": "x"}]),
+    "name as number": around(features=[{"name": 3}]),
+    "names twice": around(features=["x", "x"]),
+    "categories of text": around(features=[{"name": "x", "categories": "ab"}]),
+    "number of a category": around(features=[{"name": "x", "categories": ["a"]}]),
+    "number beyond": {"tree": split(feature=3), "features": [{}]},
+    "number among categories": split(left=by_set(["u"])),
+    "category list of text": by_set("red"),
+    "category as list": by_set([[1]]),
+    "no category": by_set([]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_say_where(name: str) -> None:
+    with refuses(TreeFormatError, f"tree: nested, {name}"):
+        read(WRONG[name])
+
+
+def test_a_node_below_itself_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nested, "MAX_NODES", 10_000)
     endless = split()
     endless["left"] = endless
-    with pytest.raises(TreeFormatError, match="is a node below itself"):
+    with refuses(TreeFormatError, "tree: nested, a node below itself"):
         read(endless)
     shared: dict[str, Any] = split()
     for _ in range(25):  # written out, two to the power of 25 nodes
         shared = split(left=shared, right=shared)
-    with pytest.raises(TreeFormatError, match=f"at most {MAX_NODES:,} nodes"):
+    with pytest.raises(TreeFormatError, match="at most 10,000 nodes"):
         read(shared)
 
 
 def test_too_many_features_and_categories() -> None:
-    with pytest.raises(TreeFormatError, match="at most 1,000,000, got 1,000,001"):
+    with refuses(TreeFormatError, "tree: nested, too many features"):
         read({"tree": LEAF, "features": [{}] * 1_000_001})
-    many = {**split(categories=list(range(250_001)))}
-    del many["threshold"]
-    with pytest.raises(TreeFormatError, match="root: expected at most 250,000 categories"):
-        read(many)
+    with refuses(TreeFormatError, "tree: nested, too many categories"):
+        read(by_set(list(range(250_001))))
+
+
+# -- entries of a stranger's JSON -------------------------------------------------
+
+
+def test_entries_of_every_kind() -> None:
+    entries = {"a": {"b": [{"c": 1.5}]}, "n": 3, "z": None, "f": [1, "inf"], "t": [True]}
+    top = JsonObject(entries, "")
+    assert top.part("a").parts("b")[0].number("c") == 1.5
+    assert top.whole("n", 4) == 3
+    assert top.get("z", str, optional=True) is None
+    assert top.floats("f") == [1.0, math.inf]
+    assert top.bools("t") == [True]
+    assert top.ints("n", [1, 2]) == [1, 2]
+    assert read_scalars(["a", 1, True, {"float": "inf"}], "c") == ["a", 1, True, math.inf]
+
+
+@pytest.mark.parametrize(
+    ("name", "ask"),
+    [
+        ("no entry", lambda top: top.get("q", int)),
+        ("no part", lambda top: top.part("n")),
+        ("no parts", lambda top: top.parts("l")),
+        ("infinite", lambda top: top.number("big")),
+        ("a flag", lambda top: top.number("flag")),
+        ("beyond", lambda top: top.whole("n", 3)),
+        ("null", lambda top: top.floats("l")),
+        ("large", lambda top: top.ints("l", [2**31])),
+        ("no flag", lambda top: top.bools("l")),
+        ("scalar", lambda top: read_scalars([{"float": "x"}], "c")),
+        ("scalar list", lambda top: read_scalars([{"float": []}], "c")),
+        ("no object", lambda top: JsonObject([], "")),
+    ],
+)
+def test_entries_of_another_kind(name: str, ask: Any) -> None:
+    top = JsonObject({"n": 3, "l": [None], "big": math.inf, "flag": True}, "top.")
+    with refuses(TreeFormatError, f"tree: entry, {name}"):
+        ask(top)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
 
 import steadytree as st
 from steadytree.exceptions import InputError
+from steadytree.tree.alignment import joined_categories, joined_order, joined_space
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
+from tests.wording import refuses
 
 FRAME = pd.DataFrame(
     {
@@ -137,107 +142,50 @@ def test_a_column_without_values() -> None:
     assert (space.lower[0], space.upper[0], space.can_be_missing[0]) == (0.0, 0.0, True)
 
 
-BAD: list[tuple[dict[str, Any], str]] = [
-    (
-        {"lower": [1.0], "upper": [0.0], "names": ("age",)},
-        "expected lower <= upper for 'age', got [1.0, 0.0]; swap the bounds",
-    ),
-    ({"lower": [math.nan], "upper": [0.0]}, "expected finite bounds for 'x0', got [nan, 0.0]"),
-    ({"lower": [0.0], "upper": [math.inf]}, "expected finite bounds for 'x0', got [0.0, inf]"),
-    (
-        {"lower": [0.0], "upper": [1.0, 2.0]},
-        "expected as many upper bounds as lower bounds, got 2 and 1",
-    ),
-    (
-        {"lower": [0.0], "upper": [1.0], "names": ("a", "b")},
-        "expected 1 distinct feature names, got ['a', 'b']",
-    ),
-    (
-        {"lower": [0.0], "upper": [1.0], "categories": (None, None)},
-        "expected 1 category lists, got 2",
-    ),
-    (
-        {"lower": [0.0], "upper": [1.0], "can_be_missing": [True, False]},
-        "expected 1 can_be_missing flags, one per feature, got 2",
-    ),
-    (
-        {"lower": [0.0] * 2, "upper": [1.0] * 2, "names": ("a", "a")},
-        "expected 2 distinct feature names, got ['a', 'a']: 'a' more than once",
-    ),
-    (
-        {"lower": [0.0], "upper": [1.0], "categories": ((),)},
-        "expected one or more distinct categories for 'x0', got []",
-    ),
-    (
-        {"lower": [0.0], "upper": [1.0], "categories": (("a", "a"),)},
-        "expected one or more distinct categories for 'x0', got ['a', 'a']",
-    ),
-    (
-        {"lower": [0.0], "upper": [1.0], "response_range": (2.0, 1.0)},
-        "expected a finite response range with low <= high, got (2.0, 1.0)",
-    ),
-    (
-        {"lower": [0.0], "upper": [1.0], "response_range": (math.nan, 1.0)},
-        "expected a finite response range with low <= high, got (nan, 1.0)",
-    ),
-    ({"lower": [0.0], "upper": [1.0], "classes": (1, 1)}, "expected distinct classes, got [1, 1]"),
-]
+BAD: dict[str, dict[str, Any]] = {
+    "bounds": {"lower": [1.0], "upper": [0.0], "names": ("age",)},
+    "bound NaN": {"lower": [math.nan], "upper": [0.0]},
+    "bound infinite": {"lower": [0.0], "upper": [math.inf]},
+    "bounds in number": {"lower": [0.0], "upper": [1.0, 2.0]},
+    "names": {"lower": [0.0], "upper": [1.0], "names": ("a", "b")},
+    "category lists": {"lower": [0.0], "upper": [1.0], "categories": (None, None)},
+    "flags": {"lower": [0.0], "upper": [1.0], "can_be_missing": [True, False]},
+    "names twice": {"lower": [0.0] * 2, "upper": [1.0] * 2, "names": ("a", "a")},
+    "no category": {"lower": [0.0], "upper": [1.0], "categories": ((),)},
+    "category twice": {"lower": [0.0], "upper": [1.0], "categories": (("a", "a"),)},
+    "response range": {"lower": [0.0], "upper": [1.0], "response_range": (2.0, 1.0)},
+    "response NaN": {"lower": [0.0], "upper": [1.0], "response_range": (math.nan, 1.0)},
+    "classes twice": {"lower": [0.0], "upper": [1.0], "classes": (1, 1)},
+}
 
 
-@pytest.mark.parametrize(("fields", "message"), BAD)
-def test_a_bad_space_is_refused_with_the_reason(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match="^" + re.escape(message)):
-        st.FeatureSpace(**fields)
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_space_is_refused_with_the_reason(name: str) -> None:
+    with refuses(InputError, f"tree: bad space, {name}"):
+        st.FeatureSpace(**BAD[name])
 
 
-BAD_DATA: list[tuple[Any, dict[str, Any], str]] = [
-    (np.zeros((0, 2)), {}, "expected a table with rows and columns, got shape (0, 2)"),
-    (np.zeros((2, 0)), {}, "expected a table with rows and columns, got shape (2, 0)"),
-    (np.zeros(3), {}, "expected a table with rows and columns, got shape (3,)"),
-    (np.array([[0.0], [math.inf]]), {}, "expected finite numbers in 'x0', got an infinity"),
-    (
-        pd.DataFrame({"a": ["x", "y"]}),
-        {"categorical_features": None},
-        "expected numbers in column 'a', got 'x'; convert the column, or declare it categorical",
-    ),
-    (
-        pd.DataFrame([[1, 2]], columns=["a", "a"]),
-        {},
-        "expected distinct column names, got ['a'] more than once",
-    ),
-    (
-        np.zeros((2, 2)),
-        {"categorical_features": "all"},
-        "expected categorical_features \"from_dtype\", None or a list, got 'all'",
-    ),
-    (
-        np.zeros((2, 2)),
-        {"categorical_features": ["a"]},
-        "expected a column name in categorical_features, got 'a'",
-    ),
-    (
-        np.zeros((2, 2)),
-        {"categorical_features": [2]},
-        "expected a column below 2 in categorical_features, got 2",
-    ),
-    (
-        np.zeros((2, 2)),
-        {"categorical_features": [True]},
-        "expected 2 categorical flags, got 1",
-    ),
-]
+BAD_DATA: dict[str, tuple[Any, dict[str, Any]]] = {
+    "no rows": (np.zeros((0, 2)), {}),
+    "no columns": (np.zeros((2, 0)), {}),
+    "one column": (np.zeros(3), {}),
+    "infinity": (np.array([[0.0], [math.inf]]), {}),
+    "text": (pd.DataFrame({"a": ["x", "y"]}), {"categorical_features": None}),
+    "names twice": (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}),
+    "all": (np.zeros((2, 2)), {"categorical_features": "all"}),
+    "no such name": (np.zeros((2, 2)), {"categorical_features": ["a"]}),
+    "no such column": (np.zeros((2, 2)), {"categorical_features": [2]}),
+    "flags": (np.zeros((2, 2)), {"categorical_features": [True]}),
+    "response NaN": (np.zeros((2, 1)), {"y": [math.nan, 1.5], "task": "regression"}),
+    "response infinite": (np.zeros((2, 1)), {"y": [math.inf, 1.5], "task": "regression"}),
+}
 
 
-@pytest.mark.parametrize(("X", "options", "message"), BAD_DATA)
-def test_bad_data_is_refused_with_the_reason(X: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match="^" + re.escape(message)):
+@pytest.mark.parametrize("name", BAD_DATA)
+def test_bad_data_is_refused_with_the_reason(name: str) -> None:
+    X, options = BAD_DATA[name]
+    with refuses(InputError, f"tree: bad data, {name}"):
         st.FeatureSpace.from_data(X, **options)
-
-
-@pytest.mark.parametrize("y", [[math.nan, 1.5, 2.0], [math.inf, 1.5, 2.0]], ids=["NaN", "infinity"])
-def test_a_response_without_a_range_is_refused(y: list[float]) -> None:
-    with pytest.raises(InputError, match="expected a finite response range"):
-        st.FeatureSpace.from_data(np.zeros((3, 1)), y, task="regression")
 
 
 def test_equal_spaces_have_equal_digests() -> None:
@@ -269,3 +217,116 @@ def test_encode() -> None:
     ]
     np.testing.assert_array_equal(space.encode(FRAME), expected)
     np.testing.assert_array_equal(space.encode(turned), expected)
+
+
+# -- two trees of which one knows more columns or categories are measured in one space
+
+
+def stump(
+    names: tuple[str, ...],
+    feature: str,
+    categories: tuple[str, ...] | None = None,
+    space: FeatureSpace | None = None,
+) -> Tree:
+    """A tree of one split: at 1, or the first category goes left."""
+    at = names.index(feature)
+    return Tree(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[at, -1, -1],
+        threshold=[np.nan if categories else 1.0, np.nan, np.nan],
+        left_categories=((0,) if categories else None, None, None),
+        value=[[0.5, 0.5], [1, 0], [0, 1]],
+        weight=[2, 1, 1],
+        classes=("no", "yes"),
+        n_features=len(names),
+        feature_names=names,
+        categories=tuple(categories if name == feature else None for name in names),
+        space=space,
+    )
+
+
+KNOWN = FeatureSpace(
+    lower=[0.0, 0.0],
+    upper=[4.0, 0.0],
+    categories=(None, ("a", "b", "c")),
+    names=("x", "colour"),
+)
+
+
+def test_a_new_category_comes_after_the_known_ones() -> None:
+    tree = stump(("x", "colour"), "colour", ("b", "a", "d"))
+    joined = joined_space(KNOWN, tree)
+    assert joined.own_word == ()
+    assert joined.space == KNOWN.replace(categories=(None, ("a", "b", "c", "d")))
+    tree.in_space(joined.space)
+
+
+def test_nothing_is_joined_where_nothing_is_new() -> None:
+    assert joined_space(KNOWN, stump(("x", "colour"), "x")).space is KNOWN
+    unnamed = KNOWN.replace(names=None)
+    assert joined_space(unnamed, stump(("y", "z"), "z")).space is unnamed
+
+
+def test_more_new_categories_than_known_ones_are_the_trees_own_word() -> None:
+    many = tuple("abcdefg")
+    assert joined_space(KNOWN, stump(("x", "colour"), "colour", many)).own_word == ("colour",)
+    some = tuple("abcdef")
+    assert joined_space(KNOWN, stump(("x", "colour"), "colour", some)).own_word == ()
+
+
+def test_a_further_column_takes_its_range_from_the_rows() -> None:
+    vast = FeatureSpace(lower=[-1e9, 0.0], upper=[1e9, 1.0], names=("age", "unused"))
+    tree = stump(("age", "unused"), "age", space=vast)
+    X = pd.DataFrame({"age": [20.0, 60.0], "x": [1.0, 2.0]})
+    joined = joined_space(KNOWN, tree, X)
+    assert joined.own_word == ()
+    assert joined.space.names == ("x", "colour", "age", "unused")
+    assert joined.space.lower[[0, 2, 3]].tolist() == [0.0, 20.0, 0.0]
+    assert joined.space.upper[[0, 2, 3]].tolist() == [4.0, 60.0, 0.0]
+    alone = joined_space(KNOWN, tree)
+    assert alone.own_word == ("age",)  # nobody else says how far it ranges
+    assert alone.space.upper[[0, 2, 3]].tolist() == [4.0, 1e9, 1.0]
+    bare = joined_space(KNOWN, tree.replace(space=None))
+    assert bare.space is KNOWN
+
+
+def test_a_further_column_of_categories() -> None:
+    tree = stump(("x", "town"), "town", ("Bonn", "Ulm"))
+    X = pd.DataFrame({"x": [1.0, 2.0], "town": ["Trier", "Ulm"]})
+    joined = joined_space(KNOWN, tree, X)
+    assert joined.space.categories == (None, ("a", "b", "c"), ("Bonn", "Ulm", "Trier"))
+
+
+def test_orders_join() -> None:
+    ordered = KNOWN.replace(categories=(None, ("low", "high")), ordered=[False, True])
+    theirs = ordered.replace(categories=(None, ("low", "middle", "high")))
+    tree = stump(("x", "colour"), "colour", ("low", "middle", "high"), theirs)
+    assert joined_space(ordered, tree).space.categories[1] == ("low", "middle", "high")
+    unordered = theirs.replace(ordered=[False, False])
+    assert joined_space(ordered, tree.replace(space=unordered)).space.categories[1] == (
+        *("low", "high", "middle"),
+    )
+
+
+def test_orders_are_joined_where_both_agree() -> None:
+    assert joined_order("abd", "bcd") == tuple("abcd")
+    assert joined_order("ab", "abc") == tuple("abc")
+    assert joined_order("bc", "abc") == tuple("abc")
+    assert joined_order("abc", "acb") is None
+    assert joined_order("abc", "axc") is None  # b and x: which is first?
+    assert joined_order("ab", "cd") is None
+    assert joined_categories("ab", ("c", "(none)"), ordered=False) == tuple("abc")
+    assert joined_categories("ac", "abc", ordered=True) == tuple("abc")
+    assert joined_categories("abc", ("(none)",), ordered=True) == tuple("abc")
+
+
+@given(hs.lists(hs.integers(0, 9), unique=True), hs.lists(hs.integers(0, 9), unique=True))
+def test_a_joined_order_holds_both(one: list[int], two: list[int]) -> None:
+    joined = joined_order(one, two)
+    if joined is None:
+        return
+    assert len(set(joined)) == len(joined)
+    assert [c for c in joined if c in one] == one
+    assert [c for c in joined if c in two] == two
+    assert joined_order(two, one) == joined

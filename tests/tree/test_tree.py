@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-import re
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,12 +14,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as hs
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
+from steadytree._io import MAX_DEPTH
 from steadytree.exceptions import InputError, TreeFormatError
+from steadytree.tree.checks import check_shape_of_tree
 from steadytree.tree.decision import Decision
+from steadytree.tree.observed import Observed
+from steadytree.tree.tree import Tree, build_trees
 from tests.golden import build
 from tests.strategies import (
     Kind,
@@ -27,8 +32,10 @@ from tests.strategies import (
     random_rows,
     random_space,
     random_tree,
+    shuffled_copy,
     tree_collections,
 )
+from tests.wording import refuses
 
 STUMP: dict[str, Any] = {
     "children_left": [1, -1, -1],
@@ -47,210 +54,70 @@ def stump(**changes: Any) -> st.Tree:
 
 # -- checks -----------------------------------------------------------------------
 
-BAD: list[tuple[str, dict[str, Any], str]] = [
-    (
-        "empty",
-        {"children_left": [], "children_right": []},
-        "expected at least one node, got an empty tree",
-    ),
-    (
-        "cycle",
-        {
-            "children_left": [1, 3, -1, 1, -1],
-            "children_right": [2, 4, -1, 4, -1],
-            "feature": [0, 0, -1, 0, -1],
-            "threshold": [0.5] * 5,
-            "value": [[0.5, 0.5]] * 5,
-        },
-        "node 1: expected one way to reach it, got a cycle or two parents",
-    ),
-    (
-        "cycle apart from the root",
-        {
-            "children_left": [-1, 2, 1],
-            "children_right": [-1, 3, 4],
-            "feature": [-1, 0, 0],
-        },
-        "node 1: expected a child in [0, 3), got 3",
-    ),
-    (
-        "a loop the root never meets",
-        {
-            "children_left": [-1, 2, 1, -1, -1],
-            "children_right": [-1, 3, 4, -1, -1],
-            "feature": [-1, 0, 0, -1, -1],
-            "threshold": [0.5] * 5,
-            "value": [[0.5, 0.5]] * 5,
-        },
-        "expected all 5 nodes to be reached from the root, got 1: the others form a cycle",
-    ),
-    (
-        "back to the root",
-        {"children_left": [1, 0, -1], "children_right": [2, 2, -1], "feature": [0, 0, -1]},
-        "node 0: expected one way to reach it, got a cycle or two parents",
-    ),
-    (
-        "two parents",
-        {"children_left": [1, -1, -1], "children_right": [1, -1, -1]},
-        "node 1: expected one way to reach it, got a cycle or two parents",
-    ),
-    (
-        "unreachable",
-        {"children_left": [-1, -1, -1], "children_right": [-1, -1, -1]},
-        "node 1: expected one way to reach it from the root, got none",
-    ),
-    (
-        "one child",
-        {"children_right": [-1, -1, -1]},
-        "node 0: expected two children or none, got 1 and -1",
-    ),
-    (
-        "child out of range",
-        {"children_right": [7, -1, -1]},
-        "node 0: expected a child in [0, 3), got 7",
-    ),
-    (
-        "child below -1",
-        {"children_left": [-5, -1, -1]},
-        "node 0: expected a child in [0, 3), got -5",
-    ),
-    (
-        "feature out of range",
-        {"feature": [2, -1, -1]},
-        "node 0: expected feature in [0, 2), got 2",
-    ),
-    (
-        "no feature",
-        {"feature": [-1, -1, -1]},
-        "node 0: expected feature in [0, 2), got -1",
-    ),
-    (
-        "NaN threshold",
-        {"threshold": [math.nan] * 3},
-        "node 0: expected a threshold, got NaN",
-    ),
-    (
-        "lengths",
-        {"threshold": [0.5]},
-        "expected 3 entries in threshold, one per node, got shape (1,)",
-    ),
-    (
-        "text for numbers",
-        {"threshold": ["a", "b", "c"]},
-        "expected numbers in threshold, got could not convert string to float: 'a'",
-    ),
-    (
-        "value shape",
-        {"value": [[0.5, 0.5]]},
-        "expected value of shape (3, k), got (1, 2)",
-    ),
-    (
-        "NaN value",
-        {"value": [[0.5, 0.5], [math.nan, 0.0], [0.0, 1.0]]},
-        "node 1: expected finite values, got [nan  0.]",
-    ),
-    (
-        "shares",
-        {"value": [[0.5, 0.5], [1.0, 0.5], [0.0, 1.0]]},
-        "node 1: expected class shares that sum to 1, got [1.  0.5]",
-    ),
-    (
-        "negative shares",
-        {"value": [[0.5, 0.5], [1.5, -0.5], [0.0, 1.0]]},
-        "node 1: expected class shares that sum to 1",
-    ),
-    (
-        "weight",
-        {"weight": [1.0, -1.0, 2.0]},
-        "node 1: expected a weight >= 0, got -1.0",
-    ),
-    (
-        "names",
-        {"feature_names": ("a", "a")},
-        "expected 2 distinct feature names, got ['a', 'a']",
-    ),
-    (
-        "number of names",
-        {"feature_names": ("a",)},
-        "expected 2 distinct feature names, got ['a']",
-    ),
-    (
-        "classes",
-        {"classes": ("no", "no")},
-        "expected 2 distinct classes, got ['no', 'no']",
-    ),
-    (
-        "number of classes",
-        {"classes": ("no",)},
-        "expected 2 distinct classes, got ['no']",
-    ),
-    (
-        "no classes",
-        {"classes": None},
-        "expected one value per node in a regression tree, got 2; a classification tree needs",
-    ),
-    (
-        "label",
-        {"label": [0, 0, 2]},
-        "node 2: expected a label in [0, 2), got 2",
-    ),
-    (
-        "labels",
-        {"label": [0, 0]},
-        "expected 3 labels, one per node, got (2,)",
-    ),
-    (
-        "decision threshold",
-        {"decision": 1.5},
-        "expected decision_threshold in [0, 1], got 1.5",
-    ),
-    (
-        "precision",
-        {"precision": "float16"},
-        "expected precision 'float32' or 'float64', got 'float16'",
-    ),
-    (
-        "category lists",
-        {"categories": (None,)},
-        "expected 2 category lists, got 1",
-    ),
-    (
-        "no categories",
-        {"categories": (None, ())},
-        "expected one or more distinct categories for 'x1', got []",
-    ),
-    (
-        "the same category twice",
-        {"categories": (None, ("a", "a"))},
-        "expected one or more distinct categories for 'x1', got ['a', 'a']",
-    ),
-    (
-        "set for a numeric feature",
-        {"left_categories": ((0,), None, None)},
-        "node 0: expected a threshold: feature 0 is numeric",
-    ),
-    (
-        "threshold for a categorical feature",
-        {"categories": (("a", "b"), None)},
-        "node 0: expected a category set: feature 0 is categorical",
-    ),
-    (
-        "category code",
-        {"categories": (("a", "b"), None), "left_categories": ((2,), None, None)},
-        "node 0: expected category codes in [0, 2), got [2]",
-    ),
-]
+BAD: dict[str, dict[str, Any]] = {
+    "empty": {"children_left": [], "children_right": []},
+    "cycle": {
+        "children_left": [1, 3, -1, 1, -1],
+        "children_right": [2, 4, -1, 4, -1],
+        "feature": [0, 0, -1, 0, -1],
+        "threshold": [0.5] * 5,
+        "value": [[0.5, 0.5]] * 5,
+    },
+    "cycle apart from the root": {
+        "children_left": [-1, 2, 1],
+        "children_right": [-1, 3, 4],
+        "feature": [-1, 0, 0],
+    },
+    "a loop the root never meets": {
+        "children_left": [-1, 2, 1, -1, -1],
+        "children_right": [-1, 3, 4, -1, -1],
+        "feature": [-1, 0, 0, -1, -1],
+        "threshold": [0.5] * 5,
+        "value": [[0.5, 0.5]] * 5,
+    },
+    "back to the root": {
+        "children_left": [1, 0, -1],
+        "children_right": [2, 2, -1],
+        "feature": [0, 0, -1],
+    },
+    "two parents": {"children_left": [1, -1, -1], "children_right": [1, -1, -1]},
+    "unreachable": {"children_left": [-1, -1, -1], "children_right": [-1, -1, -1]},
+    "one child": {"children_right": [-1, -1, -1]},
+    "child out of range": {"children_right": [7, -1, -1]},
+    "child below -1": {"children_left": [-5, -1, -1]},
+    "feature out of range": {"feature": [2, -1, -1]},
+    "no feature": {"feature": [-1, -1, -1]},
+    "NaN threshold": {"threshold": [math.nan] * 3},
+    "lengths": {"threshold": [0.5]},
+    "text for numbers": {"threshold": ["a", "b", "c"]},
+    "value shape": {"value": [[0.5, 0.5]]},
+    "NaN value": {"value": [[0.5, 0.5], [math.nan, 0.0], [0.0, 1.0]]},
+    "shares": {"value": [[0.5, 0.5], [1.0, 0.5], [0.0, 1.0]]},
+    "negative shares": {"value": [[0.5, 0.5], [1.5, -0.5], [0.0, 1.0]]},
+    "weight": {"weight": [1.0, -1.0, 2.0]},
+    "names": {"feature_names": ("a", "a")},
+    "number of names": {"feature_names": ("a",)},
+    "classes": {"classes": ("no", "no")},
+    "number of classes": {"classes": ("no",)},
+    "no classes": {"classes": None},
+    "label": {"label": [0, 0, 2]},
+    "labels": {"label": [0, 0]},
+    "decision threshold": {"decision": 1.5},
+    "precision": {"precision": "float16"},
+    "category lists": {"categories": (None,)},
+    "no categories": {"categories": (None, ())},
+    "the same category twice": {"categories": (None, ("a", "a"))},
+    "set for a numeric feature": {"left_categories": ((0,), None, None)},
+    "threshold for a categorical feature": {"categories": (("a", "b"), None)},
+    "category code": {"categories": (("a", "b"), None), "left_categories": ((2,), None, None)},
+    "labels of responses": {"classes": None, "value": [[1.0], [2.0], [3.0]], "label": [0, 1, 0]},
+}
 
 
-@pytest.mark.parametrize(("fields", "message"), [b[1:] for b in BAD], ids=[b[0] for b in BAD])
-def test_a_bad_tree_is_refused_with_the_reason(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(TreeFormatError, match="^" + re.escape(message)):
-        stump(**fields)
-
-
-def test_labels_of_a_regression_tree_are_refused() -> None:
-    with pytest.raises(TreeFormatError, match="expected no labels in a regression tree"):
-        stump(classes=None, value=[[1.0], [2.0], [3.0]], label=[0, 1, 0])
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_tree_is_refused_with_the_reason(name: str) -> None:
+    with refuses(TreeFormatError, f"tree: bad, {name}"):
+        stump(**BAD[name])
 
 
 def test_a_tree_does_not_change() -> None:
@@ -505,3 +372,195 @@ def test_a_category_never_met_can_go_another_way_than_a_missing_value(tmp_path: 
         path = st.save_tree(tree, tmp_path / "tree.json")
         assert st.load_tree(path) == tree
         assert st.load_tree(path).predict(frame).tolist() == tree.predict(frame).tolist()
+
+
+# -- arrays that are no tree are refused, the first bad node named ----------------
+
+
+def chain(depth: int) -> dict[str, Any]:
+    """A tree that goes down one side for so many levels."""
+    n = 2 * depth + 1
+    split = np.arange(n) % 2 == 0
+    split[-1] = False
+    at = np.arange(n)
+    return {
+        "children_left": np.where(split, at + 1, -1),
+        "children_right": np.where(split, at + 2, -1),
+        "feature": np.where(split, 0, -1),
+        "threshold": np.zeros(n),
+        "value": np.tile([1.0, 0.0], (n, 1)),
+        "n_features": 1,
+        "classes": (0, 1),
+    }
+
+
+def test_depth_is_bounded() -> None:
+    assert st.Tree(**chain(MAX_DEPTH)).depth == MAX_DEPTH
+    with pytest.raises(TreeFormatError, match=f"expected at most {MAX_DEPTH} levels, got a deeper"):
+        st.Tree(**chain(MAX_DEPTH + 1))
+    with pytest.raises(TreeFormatError, match="expected at most 1000 levels"):
+        st.Tree(**chain(300_000))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_numbering_of_a_tree_is_accepted(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    left, right = [-1], [-1]
+    for _ in range(rng.integers(0, 12)):
+        leaf = int(rng.choice(np.flatnonzero(np.array(left) == -1)))
+        left[leaf], right[leaf] = len(left), len(left) + 1
+        left += [-1, -1]
+        right += [-1, -1]
+    order = np.concatenate([[0], 1 + rng.permutation(len(left) - 1)])  # the root stays first
+    place = np.argsort(order)
+
+    def renumbered(side: list[int]) -> np.ndarray:
+        old = np.array(side)[order]
+        return np.where(old < 0, -1, place[old]).astype(np.int32)
+
+    leaf = check_shape_of_tree(renumbered(left), renumbered(right))
+    np.testing.assert_array_equal(leaf, np.array(left)[order] == -1)
+
+
+# -- trees built together are those built one by one, and so are the complaints ---
+
+
+NODES = (
+    "children_left", "children_right", "feature", "threshold", "value", "weight",
+    "missing_left", "label", "impurity",
+)  # fmt: skip
+
+
+def together(trees: list[Tree]) -> tuple[Any, ...]:
+    """The arguments that give these trees."""
+    first = np.cumsum([0, *(tree.n_nodes for tree in trees)])
+    nodes = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in NODES}
+    shared = {
+        "n_features": trees[0].n_features,
+        "classes": trees[0].classes,
+        "feature_names": trees[0].feature_names,
+        "precision": "float32",
+    }
+    return (
+        first,
+        nodes,
+        shared,
+        [{"observed": None, "metadata": {"k": k}} for k in range(len(trees))],
+    )
+
+
+def one_by_one(first: Any, nodes: Any, shared: Any, own: Any) -> list[Tree]:
+    parts = [slice(*ends) for ends in pairwise(first.tolist())]
+    return [
+        Tree(**{name: column[part] for name, column in nodes.items()}, **shared, **fields)
+        for part, fields in zip(parts, own, strict=True)
+    ]
+
+
+@examples(80)
+@given(hs.randoms(use_true_random=False), hs.booleans(), hs.booleans())
+def test_the_same_trees_as_one_by_one(rng: Random, regression: bool, shuffled: bool) -> None:
+    kind = Kind(categorical=False, regression=regression)
+    space = random_space(rng, kind)
+    trees = [random_tree(rng, space, kind, max_leaves=9) for _ in range(4)]
+    if shuffled:  # children need not come after their parents
+        trees = [shuffled_copy(rng, tree, space) for tree in trees]
+        names = sorted(trees[0].feature_names or ())
+        trees = [tree.replace(feature_names=names) for tree in trees]
+    arguments = together(trees)
+    built = build_trees(*arguments)
+    assert built == one_by_one(*arguments)
+    for tree in built:
+        assert tree == tree.replace()  # passes every check
+        for name in NODES:
+            assert not getattr(tree, name).flags.writeable
+        assert tree.metadata["k"] in range(4)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "wrong", "words"),
+    [
+        ("children_left", 0, 9, "expected a child in"),
+        ("children_left", 0, 0, "got a cycle or two parents"),
+        ("children_right", 0, 1, "got a cycle or two parents"),
+        ("children_right", 1, 2, "expected two children or none"),
+        ("feature", 0, 3, "expected feature in"),
+        ("threshold", 0, np.nan, "expected a threshold"),
+        ("value", 1, [0.7, 0.7], "expected class shares"),
+        ("value", 1, [np.inf, 0.0], "expected finite values"),
+        ("weight", 2, -1.0, "expected a weight"),
+        ("label", 2, 2, "expected a label"),
+    ],
+)
+def test_what_is_wrong_is_said_as_for_one_tree(name: str, at: int, wrong: Any, words: str) -> None:
+    good = Tree(
+        children_left=np.array([1, -1, -1]),
+        children_right=np.array([2, -1, -1]),
+        feature=np.array([0, -1, -1]),
+        threshold=np.array([0.5, np.nan, np.nan]),
+        value=np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]),
+        n_features=2,
+        classes=("no", "yes"),
+    )
+    first, nodes, shared, own = together([good, good])
+    assert build_trees(first, nodes, shared, own) == one_by_one(first, nodes, shared, own)
+    nodes[name][3 + at] = wrong
+    with pytest.raises(TreeFormatError, match=words):
+        build_trees(first, nodes, shared, own)
+
+
+# -- impurity of nodes and importance of features, against scikit-learn -----------
+
+
+# -- what was observed is counted once, and predictions follow from it ------------
+
+
+TWO = Observed(
+    counts=np.array([[[6, 2], [1, 3]], [[0, 0], [0, 0]]]),
+    weighted=np.array([[[12, 4], [2, 6]], [[0, 0], [0, 0]]]),
+    steadied_by=np.array([[0.5, 0.5], [0.9, 0.1]]),
+    strength=np.array([4.0, 0.0]),
+)
+
+
+def test_rows_and_rates() -> None:
+    assert TWO.rows().tolist() == [12, 0]
+    assert (TWO.rows("old").tolist(), TWO.rows("new").tolist()) == ([8, 0], [4, 0])
+    assert TWO.rate()[0].tolist() == [7 / 12, 5 / 12]
+    assert TWO.rate("new")[0].tolist() == [0.25, 0.75]
+    assert np.isnan(TWO.rate()[1]).all()
+    assert TWO.outcomes(1).tolist() == [5, 0]
+
+
+def test_predictions_follow_from_the_weighted_rows() -> None:
+    np.testing.assert_allclose(TWO.predicted()[0], [(14 + 2) / 28, (10 + 2) / 28])
+    assert np.isnan(TWO.predicted()[1]).all()
+    half = Observed(TWO.counts, TWO.weighted, TWO.steadied_by, TWO.strength, 0.5)
+    np.testing.assert_allclose(half.predicted()[0], [(6 + 2 + 2) / 20, (2 + 6 + 2) / 20])
+    assert half != TWO
+
+
+def test_a_response() -> None:
+    sums = np.array([[4.0, 10.0], [1.0, -2.0]])
+    seen = Observed.plain(sums, sums, classifier=False)
+    assert seen.rows("new").tolist() == [4, 1]
+    assert seen.rate()[:, 0].tolist() == [2.5, -2.0]
+    np.testing.assert_array_equal(seen.predicted(), seen.rate())
+
+
+def test_some_nodes_and_further_classes() -> None:
+    assert TWO.take(np.array([1])).rows().tolist() == [0]
+    more = TWO.with_classes(np.array([0, 2]), 3)
+    assert more.rate()[0].tolist() == [7 / 12, 0, 5 / 12]
+    assert TWO.take(np.array([0, 1])) == TWO
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(TreeFormatError, match="shape"):
+        Observed(np.zeros((1, 3, 2)), np.zeros((1, 3, 2)), np.zeros((1, 2)), np.zeros(1))
+    with pytest.raises(TreeFormatError, match="one entry per node"):
+        Observed(np.zeros((1, 2, 2)), np.zeros((1, 2, 2)), np.zeros((2, 2)), np.zeros(1))
+    with pytest.raises(TreeFormatError, match="rows >= 0"):
+        Observed(np.full((1, 2, 2), -1.0), np.zeros((1, 2, 2)), np.zeros((1, 2)), np.zeros(1))
+    with pytest.raises(TreeFormatError, match="old_share"):
+        Observed(np.zeros((1, 2, 2)), np.zeros((1, 2, 2)), np.zeros((1, 2)), np.zeros(1), 2.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -20,10 +21,18 @@ import steadytree as st
 from steadytree.exceptions import ClippedThresholdWarning
 from steadytree.tree import walk as walk_module
 from steadytree.tree.alignment import align_tree
+from steadytree.tree.columns import (
+    bit_flags,
+    bit_set,
+    codes_in,
+    double_threshold,
+    next_above,
+    single_threshold,
+)
 from steadytree.tree.paths import Paths
-from steadytree.tree.walk import Boxes, compiled_walk
+from steadytree.tree.walk import Boxes, compiled_walk, coordinate_start
 from tests.golden import build
-from tests.strategies import Kind, examples, random_tree, tree_collections
+from tests.strategies import Kind, examples, random_threshold, random_tree, spaces, tree_collections
 
 ARRAYS = ("leaf", "indptr", "coord", "tightening", "paper_weight", "label", "value")
 kinds = hs.builds(
@@ -174,3 +183,151 @@ def test_a_chain_as_deep_as_trees_may_be() -> None:
         for compiled in (False, True)
     )
     assert_equal(fast, plain)
+
+
+# -- boxes: what a condition leaves on either side, and how much that tightens the space
+
+
+SPACE = st.FeatureSpace(
+    lower=np.array([0.0, 0.0]),
+    upper=np.array([100.0, 0.0]),
+    categories=(None, ("red", "green", "blue")),
+    can_be_missing=np.array([True, True]),
+    names=("age", "colour"),
+)
+
+
+def test_a_box_on_both_sides_of_a_split() -> None:
+    boxes = Boxes(SPACE)
+    assert boxes.start == [0, 4, 8]  # upper, lower, present, missing; three colours, missing
+    left, right = boxes.split({}, 0, 25.0, None, True)
+    assert left is not None
+    assert right is not None
+    assert left == ((-math.inf, 25.0, True, True), {0: 0.75}, 0.25)
+    assert right == ((25.0, math.inf, True, False), {1: 0.25, 3: 1.0}, 0.75 + 0.5)
+    # Above 25 and not missing: nothing is left below 20.
+    low, high = boxes.split({0: right}, 0, 20.0, None, True)
+    assert low is None
+    assert high == right
+    red, rest = boxes.split({}, 1, math.nan, 0b0001, False)
+    assert red == (0b0001, {5: 0.5, 6: 0.5, 7: 0.5}, 0.25)
+    assert rest is not None
+    assert rest.tightening == {4: 0.5}
+    assert coordinate_start(SPACE).tolist() == boxes.start
+
+
+def test_the_box_of_a_node_is_split_on_the_way_to_it() -> None:
+    tree = build(
+        (0, 50.0, "no", (1, (0, 2), "no", (0, 75.0, "no", "yes"), False)),
+        categories=SPACE.categories,
+        feature_names=SPACE.names,
+    )
+    boxes = Boxes(SPACE)
+    aligned = align_tree(tree, SPACE)
+    box = boxes.box_of(aligned, int(tree.leaves[-2]))
+    assert {j: side.state for j, side in box.items()} == {
+        0: (50.0, 75.0, True, False),
+        1: 0b1010,
+    }
+    assert boxes.box_of(aligned, 0) == {}
+
+
+@examples(100)
+@given(spaces(Kind(outside=True)), hs.randoms(use_true_random=False))
+def test_cuts_are_what_a_split_says(drawn: tuple[Kind, st.FeatureSpace], rng: Random) -> None:
+    kind, space = drawn
+    boxes = Boxes(space)
+    numeric = [j for j, count in enumerate(boxes.count) if count == 0]
+    feature = np.array([j for j in numeric for _ in range(4)], dtype=np.int64)
+    threshold = np.array([random_threshold(rng, space, j, kind) for j in feature.tolist()])
+    above, below = boxes.cuts(feature, threshold)
+    for j, t, up, down in zip(
+        feature.tolist(), threshold.tolist(), above.tolist(), below.tolist(), strict=True
+    ):
+        left, right = boxes.split({}, j, t, None, True)
+        first = boxes.start[j]
+        if left is not None and left.state[2]:
+            assert left.tightening.get(first, 0.0) == up
+        if right is not None and right.state[2]:
+            assert right.tightening.get(first + 1, 0.0) == down
+
+
+def test_cuts_of_a_range_beyond_the_largest_number() -> None:
+    boxes = Boxes(st.FeatureSpace(lower=[-(2.0**1023)], upper=[2.0**1023]))
+    above, below = boxes.cuts(np.zeros(3, dtype=np.int64), np.array([-np.inf, 2.0**1022, np.inf]))
+    assert (above.tolist(), below.tolist()) == ([1.0, 0.25, 0.0], [0.0, 0.75, 1.0])
+    left, right = boxes.split({}, 0, 2.0**1022, None, True)
+    assert left is not None
+    assert right is not None
+    assert (left.tightening, right.tightening) == ({0: 0.25}, {1: 0.75})
+
+
+# -- sets of categories as bits: short and long ones alike ------------------------
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 63, 64, 65, 72, 100, 1000])
+def test_there_and_back(count: int) -> None:
+    rng = np.random.default_rng(count)
+    for _ in range(20):
+        codes = np.flatnonzero(rng.random(count) < rng.random()).tolist()
+        bits = bit_set(codes, count)
+        assert bits == sum(2**code for code in codes)
+        assert codes_in(bits, count) == codes
+        assert codes_in(~bits, count) == sorted(set(range(count)) - set(codes))
+        assert bit_flags(bits, count) == [int(code in codes) for code in range(count)]
+        assert bit_set([*codes, *codes], count) == bits
+        # Bits beyond, such as the one for missing values, are left out.
+        assert codes_in(bits | 1 << count, count) == codes
+
+
+# -- thresholds in other number formats: every value goes the way it went ---------
+
+
+NUMBERS = hs.floats(allow_nan=False, allow_infinity=False)
+SINGLES = hs.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+def singles_near(t: float) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        near = np.float32(t)
+        up, down = np.float32(np.inf), np.float32(-np.inf)
+        return np.array(
+            [down, np.nextafter(near, down), near, np.nextafter(near, up), up], dtype=np.float32
+        )
+
+
+@given(NUMBERS | SINGLES)
+def test_doubles_go_where_their_singles_went(t: float) -> None:
+    found = double_threshold(t, "float32")
+    with np.errstate(over="ignore"):
+        above = np.nextafter(found, np.inf)
+        assert float(np.float32(found)) <= t
+        assert float(np.float32(above)) > t
+    assert double_threshold(t, "float64") == t
+
+
+@given(NUMBERS | SINGLES)
+def test_singles_go_where_they_went(t: float) -> None:
+    for x in singles_near(t).tolist():
+        assert (x <= single_threshold(t)) == (x <= t)
+        assert (np.float32(x) < np.float32(next_above(t, "float32"))) == (x <= t)
+
+
+@given(NUMBERS)
+def test_a_strict_comparison_of_doubles(t: float) -> None:
+    strict = next_above(t, "float64")
+    with np.errstate(over="ignore"):
+        near = (np.nextafter(t, -np.inf), t, np.nextafter(t, np.inf))
+    for x in near:
+        assert (x < strict) == (x <= t)
+
+
+def test_infinite_thresholds_stay() -> None:
+    for t in (np.inf, -np.inf):
+        assert double_threshold(t, "float64") == t
+        assert single_threshold(t) == t
+    assert double_threshold(np.inf, "float32") == np.inf
+    # Doubles below the range of singles round to minus infinity, and go left of it.
+    found = double_threshold(-np.inf, "float32")
+    with np.errstate(over="ignore"):
+        assert np.float32(found) == -np.inf < np.float32(np.nextafter(found, np.inf))

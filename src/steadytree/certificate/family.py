@@ -30,7 +30,7 @@ from steadytree.growing.best_first import BinnedTable, FloatArray, IndexArray, S
 from steadytree.growing.leaf_values import INTERVAL
 from steadytree.growing.nodes import NodeFactory, SearchNode, nodes_of
 from steadytree.retraining.edits.search import PricedEdits
-from steadytree.tree.values import bit_set
+from steadytree.tree.columns import bit_set
 from steadytree.tree.walk import Box, Side
 
 TOLERANCE = 1e-9

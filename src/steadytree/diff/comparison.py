@@ -453,7 +453,7 @@ def compare(
         outcomes = np.full(n_rows(X), np.nan)
         if y is not None:
             name = f"y ({y.name!r})" if isinstance(y, pd.Series) and y.name is not None else "y"
-            owner = {"owner": "the trees", "name": name}
+            owner = {"owner": "either tree", "name": name}
             outcomes = code_outcomes(y, before.classes, len(outcomes), **owner)
         coded = code_table(X, used, _used_columns(before, after))
         groups = check_rowwise(groups, len(outcomes), "groups")

@@ -26,9 +26,9 @@ from steadytree.diff.changes import (
 from steadytree.distance.matching import PathMatching
 from steadytree.distance.variants import cost_matrix
 from steadytree.tree.alignment import align_tree
+from steadytree.tree.columns import codes_in
 from steadytree.tree.paths import Paths
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.values import codes_in
 from steadytree.tree.words import Condition
 
 # A matched pair is one rule that changed if at least this share of what the less

@@ -501,7 +501,7 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
             None if data.classes is None else data.classes.tolist(),
             len(target),
             name="y_val",
-            owner="the training rows",
+            owner="the training set",
             fix="a class that is not in y cannot be learnt",
         )
         return self._weighted(CodedRows(coded, outcomes, table=table), data.classes)

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from steadytree._text import quoted, some_of
 from steadytree.exceptions import FeatureAlignmentError
-from steadytree.tree.columns import NO_VALUE, central_range, column_names
+from steadytree.tree.columns import NO_VALUE, bit_set, central_range, codes_in, column_names
 from steadytree.tree.decision import Decision
 from steadytree.tree.recoded import never_missing, recombine_one_hot
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.values import bit_set, codes_in
 
 if TYPE_CHECKING:
     from steadytree.tree.tree import Tree
@@ -56,10 +55,7 @@ def align_trees(trees: Sequence[Tree], space: FeatureSpace) -> list[AlignedTree]
     positions: dict[Any, tuple[NDArray[np.int64], bool]] = {}
     out = []
     for tree in trees:
-        if space.one_hot and tree.feature_names is not None:
-            names = set(tree.feature_names)
-            groups = {g: columns for g, columns in space.one_hot.items() if names & set(columns)}
-            tree = recombine_one_hot(tree, groups) if groups else tree
+        tree = recombine_one_hot(tree, space) if space.one_hot else tree
         columns = (tree.feature_names, tree.n_features, tree.categories)
         if columns not in positions:
             where = _positions(tree, space)
@@ -125,7 +121,7 @@ def _code_map(
         raise FeatureAlignmentError(
             f"expected feature {quoted(space.feature_labels[k])} to be {kinds[theirs is not None]} "
             f"as in the space, got a tree that treats it as {kinds[ours is not None]}; "
-            "use the same encoding for both (see as_tree(..., one_hot=...))"
+            "use the same encoding for both, or name one-hot columns in FeatureSpace(one_hot=)"
         )
     if ours is None or theirs is None:
         return None

@@ -47,10 +47,12 @@ def check_shape_of_tree(left: IntArray, right: IntArray) -> BoolArray:
         )
     seen = np.bincount(np.concatenate([left[~leaf], right[~leaf], [0]]), minlength=n)
     first_bad(
-        seen > 1,
-        lambda i: "expected one way to reach it, got a cycle or two parents",
+        seen != 1,
+        lambda i: (
+            "expected one way to reach it from the root, got "
+            + ("a cycle or two parents" if seen[i] else "none")
+        ),
     )
-    first_bad(seen == 0, lambda i: "expected one way to reach it from the root, got none")
     # With one parent each, whatever the root does not reach must lie on a cycle.
     reached, level, depth = 1, np.zeros(1, dtype=np.int64), 0
     while level.size:
@@ -165,15 +167,3 @@ def check_outcome(
         lambda i: f"expected a label in [0, {len(names)}), got {labels[i]}",
     )
     return labels, policy, names
-
-
-def is_same(a: Any, b: Any) -> bool:
-    """Whether two fields of trees are equal, bit for bit (NaN equals NaN)."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return (
-            isinstance(a, np.ndarray)
-            and isinstance(b, np.ndarray)
-            and a.shape == b.shape
-            and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-        )
-    return bool(a == b)

@@ -304,14 +304,17 @@ def tree_from_dict(content: Any) -> Tree:
     left = nodes.get("children_left", list)
     if len(left) > MAX_NODES:
         raise TreeFormatError(f"nodes: expected at most {MAX_NODES:,} nodes, got {len(left):,}")
+    left = nodes.ints("children_left", left)
     n_features = top.get("n_features", int)
-    _check_feature_count(top, n_features)
+    lists = [top.get("feature_names", list, optional=True), top.get("categories", list)]
+    # What no list in the file backs is refused before anything is made of it.
+    check_feature_count(n_features, listed=any(len(one or ()) == n_features for one in lists))
     value = [
         nodes.floats(f"value[{i}]", as_list(row, f"nodes.value[{i}]"))
         for i, row in enumerate(nodes.get("value", list))
     ]
-    if len({len(row) for row in value}) > 1:
-        raise TreeFormatError("nodes.value: expected rows of equal length, got different ones")
+    if len(value) != len(left) or len({len(row) for row in value}) > 1:
+        raise TreeFormatError(f"nodes.value: expected {len(left)} rows of equal length, got others")
     given: dict[str, Any] = {}
     if (label := nodes.get("label", list, optional=True)) is not None:
         given["label"] = nodes.ints("label", label)
@@ -324,11 +327,11 @@ def tree_from_dict(content: Any) -> Tree:
         raise TreeFormatError(f"classes: expected {'some' if classes is None else 'none'}: {task}")
     try:
         return Tree(
-            children_left=nodes.ints("children_left", left),
+            children_left=left,
             children_right=nodes.ints("children_right"),
             feature=nodes.ints("feature"),
             threshold=np.array(nodes.floats("threshold")),
-            value=np.array(value, dtype=np.float64).reshape(len(value), -1),
+            value=np.array(value, dtype=np.float64),
             n_features=n_features,
             left_categories=tuple(
                 None if c is None else tuple(nodes.ints(f"left_categories[{i}]", c))
@@ -350,16 +353,6 @@ def tree_from_dict(content: Any) -> Tree:
         raise
     except (SteadyTreeError, TypeError, ValueError, OverflowError) as error:
         raise TreeFormatError(cut(str(error), 2_000)) from None
-
-
-def _check_feature_count(top: JsonObject, n_features: int) -> None:
-    """Refuse a count that the file does not back by a list, before anything is made of it."""
-    lists = [top.get("feature_names", list, optional=True), top.get("categories", list)]
-    listed = any(one is not None and len(one) == n_features for one in lists)
-    try:
-        check_feature_count(n_features, listed=listed)
-    except TreeFormatError as error:
-        raise TreeFormatError(f"n_features: {error}") from None
 
 
 def _read_decision(top: JsonObject, classes: list[Any] | None) -> Decision:

@@ -1,6 +1,9 @@
-"""A tree as nested dictionaries that a person could write by hand, for every other library.
+"""Trees built from nested conditions: those of other libraries, and those a person writes.
 
-A condition has a feature, a threshold or a list of categories, and two sides::
+Readers describe a stranger's tree as a :class:`Branch` with two sides, down to each :class:`Leaf`,
+and :func:`build_tree` lays it flat. Or they pass nested dictionaries that a person could write by
+hand (:func:`tree_from_nested`). A condition has a feature, a threshold or a list of categories,
+and two sides::
 
     {"feature": "age", "threshold": 50, "missing": "right",
      "left": {"label": "no", "shares": {"no": 0.9, "yes": 0.1}, "weight": 120},
@@ -47,9 +50,9 @@ from steadytree._text import quoted, some_of
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.columns import plain_scalar
 from steadytree.tree.decision import Decision
+from steadytree.tree.tree import Tree
 
-# -- conditions, and how they are laid flat into the arrays of a tree ----------------------
-# Apart from the tree itself, so that it can be made of them.
+# -- conditions, laid flat ----------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +87,11 @@ class Branch:
 Node = Leaf | Branch
 
 
-def laid_flat(root: Node, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arrays of nested conditions beside ``fields``, the others of a tree."""
+def build_tree(root: Node, **fields: Any) -> Tree:
+    """Lay nested conditions flat; ``fields`` are the others of :class:`Tree`.
+
+    A part may stand in several places: it is written out in each.
+    """
     nodes: list[Node] = []
     children: list[list[int]] = []
     waiting: list[tuple[Node, int, int, int]] = [(root, -1, 0, 0)]
@@ -105,24 +111,23 @@ def laid_flat(root: Node, fields: Mapping[str, Any]) -> dict[str, Any]:
             waiting += ((node.right, here, 1, depth + 1), (node.left, here, 0, depth + 1))
     check_value_cells(len(nodes), len(fields.get("classes") or (0,)))
     values, weights = _fill_in(nodes, children)
-    fields = {**_labels(nodes, values, fields), **fields}
-    left, right = np.array(children, dtype=np.int32).reshape(-1, 2).T
     splits = [node if isinstance(node, Branch) else None for node in nodes]
-    missing = [s is not None and s.missing_left for s in splits]
-    unseen = [None if s is None else s.unseen_left for s in splits]
-    unseen_left = [m if u is None else u for m, u in zip(missing, unseen, strict=True)]
-    return {
-        "children_left": left,
-        "children_right": right,
-        "feature": np.array([-1 if s is None else s.feature for s in splits]),
-        "threshold": np.array([np.nan if s is None else s.threshold for s in splits]),
+    given: dict[str, Any] = {
+        "children_left": [one for one, _ in children],
+        "children_right": [two for _, two in children],
+        "feature": [-1 if s is None else s.feature for s in splits],
+        "threshold": [np.nan if s is None else s.threshold for s in splits],
         "left_categories": tuple(None if s is None else s.left_categories for s in splits),
-        "missing_left": np.array(missing),
-        "unseen_left": np.array(unseen_left),
+        "missing_left": [s is not None and s.missing_left for s in splits],
+        "unseen_left": [
+            s is not None and (s.missing_left if s.unseen_left is None else s.unseen_left)
+            for s in splits
+        ],
         "value": values,
-        "weight": np.array(weights),
-        **fields,
+        "weight": weights,
+        **_labels(nodes, values, fields),
     }
+    return Tree(**{**given, **fields})
 
 
 def _fill_in(
@@ -321,40 +326,32 @@ OF_SPLITS = ("feature", "threshold", "categories", "missing", "unseen", "left", 
 OF_LEAVES = ("value", "shares", "label", "weight")
 
 
-def nested_fields(
-    content: Any,
-    *,
-    feature_names: Sequence[str] | None = None,
-    classes: Sequence[Any] | None = None,
-) -> dict[str, Any]:
-    """Return the fields of a tree from nested dictionaries.
+def tree_from_nested(content: Any) -> Tree:
+    """Build a tree from nested dictionaries; errors say where: "root.left.right: expected ...".
 
-    Errors say where: "root.left.right: expected ...".
-
-    ``feature_names`` and ``classes`` fix the order of columns and classes where the content does
-    not; without either, features come in the order in which conditions meet them, classes sorted.
+    Columns that are not listed come in the order in which conditions meet them, classes sorted.
     """
     top = content if isinstance(content, Mapping) and "tree" in content else {"tree": content}
     _check_entries(top, AROUND, "the tree")
     nodes = _Nodes(top["tree"])
-    features = _Features(nodes, top.get("features", feature_names))
-    listed = _classes(nodes, top.get("classes", classes))
+    features = _Features(nodes, top.get("features"))
+    classes = _classes(nodes, top.get("classes"))
     built: dict[int, Node] = {}
     for here in reversed(range(len(nodes.entries))):
-        sides = nodes.children.get(here)
-        if sides is None:
-            built[here] = _leaf(nodes, here, listed)
+        if here in nodes.children:
+            left, right = (built.pop(side) for side in nodes.children[here])
+            built[here] = features.branch(here, left, right)
         else:
-            built[here] = features.branch(here, built.pop(sides[0]), built.pop(sides[1]))
-    others = {
-        "n_features": len(features.lists),
-        "feature_names": features.names,
-        "categories": tuple(None if c is None else tuple(c) for c in features.lists),
-        "classes": None if listed is None else tuple(listed),
-        "decision": _decision(top, listed),
-        "precision": _text(top.get("precision", "float64"), "precision"),
-    }
-    return laid_flat(built[0], others)
+            built[here] = _leaf(nodes, here, classes)
+    return build_tree(
+        built[0],
+        n_features=len(features.lists),
+        feature_names=features.names,
+        categories=features.lists,
+        classes=classes,
+        decision=_decision(top, classes),
+        precision=_text(top.get("precision", "float64"), "precision"),
+    )
 
 
 class _Nodes:
@@ -383,13 +380,12 @@ class _Nodes:
             known = OF_SPLITS if splits else OF_LEAVES
             if not set(entry) <= set(known):
                 _check_entries(entry, known, self.way(here))
-            if not splits:
-                continue
-            for name in ("feature", "left", "right"):
-                if name not in entry:
-                    raise self.error(here, f"expected the entry {name!r} in a condition, got none")
-            self.children[here] = []
-            waiting += [(entry[side], here, side, depth + 1) for side in ("right", "left")]
+            if splits:
+                lacking = [name for name in ("feature", "left", "right") if name not in entry]
+                if lacking:
+                    raise self.error(here, f"expected the entry {lacking[0]!r} in a condition")
+                self.children[here] = []
+                waiting += [(entry[side], here, side, depth + 1) for side in ("right", "left")]
 
     def way(self, node: int) -> str:
         """Say how to get to a node: "root.left.right"."""
@@ -403,36 +399,26 @@ class _Nodes:
         """Return an error that says where."""
         return TreeFormatError(f"{self.way(node)}: {message}")
 
-    def number(self, node: int, name: str, value: Any) -> float:
-        """Return a number, also one that JSON lacks."""
+    def number(self, node: int, name: str, value: Any, least: float = -math.inf) -> float:
+        """Return a number from ``least`` on, also one that JSON lacks."""
         try:
-            return as_number(plain_scalar(value))
-        except OverflowError:
-            raise self.error(node, f"expected a number as {name}, got a huge one") from None
-        except (TypeError, ValueError):
-            raise self.error(node, f"expected a number as {name}, got {_shown(value)}") from None
+            number = as_number(plain_scalar(value))
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not number >= least:
+            from_least = "" if math.isinf(least) else f" of {least:g} or more"
+            raise self.error(node, f"expected a number{from_least} as {name}, got {_shown(value)}")
+        return number
 
-    def scalars(self, node: int, name: str) -> list[Any]:
+    def scalars(self, node: int, name: str, values: Any) -> list[Any]:
         """Return a list of text, numbers and booleans."""
-        values = self.entries[node][name]
-        if not isinstance(values, (list, tuple, set, frozenset)):
-            raise self.error(node, f"expected a list of {name}, got {kind_of(values)}")
-        return self.plain(node, name, values)
+        return _scalar_list(values, f"{self.way(node)}.{name}")
 
-    def plain(self, node: int, name: str, values: Iterable[Any]) -> list[Any]:
-        """Return text, numbers and booleans as plain values, or say where others are."""
-        try:
-            return read_scalars([plain_scalar(v) for v in values], name)
-        except TreeFormatError as error:
-            raise TreeFormatError(f"{self.way(node)}.{error}") from None
-
-    def weight(self, node: int) -> float | None:
-        """Return the weight of a node, None where it has none."""
-        if "weight" not in self.entries[node]:
-            return None
-        weight = self.number(node, "weight", self.entries[node]["weight"])
-        if not 0 <= weight < math.inf:
-            raise self.error(node, f"expected a weight of 0 or more, got {weight}")
+    def weight(self, node: int, default: float) -> float:
+        """Return the weight of a node."""
+        weight = self.number(node, "weight", self.entries[node].get("weight", default), 0)
+        if math.isinf(weight):
+            raise self.error(node, "expected a finite weight, got inf")
         return weight
 
     def side(self, node: int, name: str) -> bool | None:
@@ -450,67 +436,23 @@ class _Features:
 
     def __init__(self, nodes: _Nodes, given: Any) -> None:
         self._nodes = nodes
-        self.lists: list[list[Any] | None] = []
-        labels = None if given is None else self._read_given(given)
-        named: dict[int, Any] = {}
-        for node in nodes.children:
-            named[node] = name = plain_scalar(nodes.entries[node]["feature"])
-            if isinstance(name, bool) or not isinstance(name, (str, int)):
-                raise nodes.error(
-                    node, f"expected the name or number of a feature, got {_shown(name)}"
-                )
-        used = dict.fromkeys(named.values())
-        numbers = [name for name in used if isinstance(name, int)]
-        if len(numbers) not in (0, len(used)):
-            raise TreeFormatError(
-                f"expected features that are all names or all numbers, got both: {some_of(used)}"
-            )
-        if labels is None and not numbers:
-            labels, self.lists = list(used), [None] * len(used)
-        limit = MAX_UNLISTED_FEATURES if labels is None else len(self.lists)
-        position = {name: j for j, name in enumerate(labels or ())}
+        named = {node: plain_scalar(nodes.entries[node]["feature"]) for node in nodes.children}
         for node, name in named.items():
-            if not (0 <= name < limit if numbers else name in position):
-                wanted = f"one of the features {some_of(position)}"
-                wanted = f"a feature in [0, {limit})" if numbers else wanted
-                raise nodes.error(node, f"expected {wanted}, got {_shown(name)}")
-        if labels is None:
-            self.lists = [None] * (max(numbers) + 1)
-        self.names = tuple(labels) if labels else None
-        self._of_node = named if numbers else {n: position[name] for n, name in named.items()}
-        self._codes: list[dict[Any, int]] = [
-            {} if c is None else {value: k for k, value in enumerate(c)} for c in self.lists
-        ]
+            if type(name) not in (str, int):
+                message = f"expected the name or number of a feature, got {_shown(name)}"
+                raise nodes.error(node, message)
+        names, self.lists = _listed_features(list(dict.fromkeys(named.values())), given)
+        self.names = names or None
+        by_number = all(isinstance(name, int) for name in named.values())
+        labels: Sequence[Any] = range(len(self.lists)) if by_number else names
+        position = {label: j for j, label in enumerate(labels)}
+        for node, name in named.items():
+            if name not in position:
+                known = some_of(list(labels)) or "from 0 on"
+                raise nodes.error(node, f"expected one of the features {known}, got {_shown(name)}")
+        self._of_node = {node: position[name] for node, name in named.items()}
+        self._codes = [{value: k for k, value in enumerate(c or ())} for c in self.lists]
         self._list_categories()
-
-    def _read_given(self, given: Any) -> list[str]:
-        """Note the categories of features that are listed; returns their names, or none."""
-        if isinstance(given, str) or not isinstance(given, Sequence):
-            raise TreeFormatError(f"features: expected a list, got {kind_of(given)}")
-        if len(given) > MAX_FEATURES:
-            raise TreeFormatError(
-                f"features: expected at most {MAX_FEATURES:,}, got {len(given):,}"
-            )
-        names = []
-        for j, one in enumerate(given):
-            entry = {"name": one} if isinstance(one, str) else one
-            where = f"features[{j}]"
-            if not isinstance(entry, Mapping):
-                raise TreeFormatError(f"{where}: expected a name or an object, got {kind_of(one)}")
-            _check_entries(entry, ("name", "categories"), where)
-            if "name" in entry:
-                names.append(_text(entry["name"], f"{where}.name"))
-            listed = entry.get("categories")
-            if listed is not None and not isinstance(listed, (list, tuple)):
-                raise TreeFormatError(f"{where}.categories: expected a list, got {kind_of(listed)}")
-            self.lists.append(
-                None
-                if listed is None
-                else read_scalars([plain_scalar(v) for v in listed], f"{where}.categories")
-            )
-        if len(names) not in (0, len(given)):
-            raise TreeFormatError("features: expected a name for each or for none, got some")
-        return names
 
     def _list_categories(self) -> None:
         """Complete the lists of categories by those that conditions name."""
@@ -521,125 +463,122 @@ class _Features:
             if ("threshold" in entry) == ("categories" in entry):
                 both = "both" if "threshold" in entry else "neither"
                 raise nodes.error(node, f"expected a threshold or categories, got {both}")
-            if "threshold" in entry:
-                if self.lists[j] is not None:
-                    raise nodes.error(node, "expected categories: the feature has some")
-                continue
-            listed = self.lists[j] = self.lists[j] or []
-            for value in nodes.scalars(node, "categories"):
-                if value not in known:
-                    known[value] = len(known)
-                    listed.append(value)
-            n_splits[j] += 1
+            if "categories" in entry:
+                for value in nodes.scalars(node, "categories", entry["categories"]):
+                    known.setdefault(value, len(known))
+                self.lists[j] = list(known)
+                n_splits[j] += 1
             if len(known) > MAX_CATEGORIES:
                 raise nodes.error(node, f"expected at most {MAX_CATEGORIES:,} categories, got more")
         if sum(n * len(self._codes[j]) for j, n in n_splits.items()) > MAX_CATEGORY_CELLS:
             raise TreeFormatError(
                 f"expected at most {MAX_CATEGORY_CELLS:,} categories in all, got more"
             )
-        for node, j in self._of_node.items():
-            if "threshold" in nodes.entries[node] and self.lists[j] is not None:
-                raise nodes.error(
-                    node, "expected categories, as in other conditions on the feature, got a number"
-                )
 
     def branch(self, node: int, left: Node, right: Node) -> Branch:
         """Return one condition."""
         nodes = self._nodes
         entry, j = nodes.entries[node], self._of_node[node]
         threshold, codes = math.nan, None
-        if "threshold" in entry:
+        if self.lists[j] is None:
             threshold = nodes.number(node, "threshold", entry["threshold"])
-            if math.isnan(threshold):
-                raise nodes.error(node, "expected a number as threshold, got NaN")
             if "unseen" in entry:
                 raise nodes.error(node, "expected no unseen categories of a number, got some")
+        elif "threshold" in entry:
+            raise nodes.error(node, "expected categories, as the feature has some, got a number")
         else:
-            codes = tuple(self._codes[j][v] for v in nodes.scalars(node, "categories"))
-            if not self.lists[j]:
-                raise nodes.error(
-                    node, "expected at least one category in some condition, got none"
-                )
-        weights = [float(side.weight or 0.0) for side in (left, right)]
-        missing_left, own = nodes.side(node, "missing"), nodes.weight(node)
+            values = nodes.scalars(node, "categories", entry["categories"])
+            codes = tuple(self._codes[j][value] for value in values)
+        heavier_left = (left.weight or 0) >= (right.weight or 0)
+        missing_left = nodes.side(node, "missing")
         return Branch(
             feature=j,
             left=left,
             right=right,
             threshold=threshold,
             left_categories=codes,
-            missing_left=weights[0] >= weights[1] if missing_left is None else missing_left,
+            missing_left=heavier_left if missing_left is None else missing_left,
             unseen_left=nodes.side(node, "unseen"),
-            weight=sum(weights) if own is None else own,
+            weight=nodes.weight(node, (left.weight or 0) + (right.weight or 0)),
         )
+
+
+def _listed_features(used: list[Any], given: Any) -> tuple[tuple[str, ...], list[Any]]:
+    """Names (or none) and categories of the features: as listed, or else those that are used."""
+    if given is None:
+        names = tuple(name for name in used if isinstance(name, str))
+        if names:
+            return names, [None] * len(names)
+        return (), [None] * min(max(used, default=-1) + 1, MAX_UNLISTED_FEATURES)
+    if len(listed := _list(given, "features")) > MAX_FEATURES:
+        raise TreeFormatError(f"features: expected at most {MAX_FEATURES:,}, got {len(listed):,}")
+    named, lists = [], []
+    for j, one in enumerate(listed):
+        where = f"features[{j}]"
+        entry = {"name": one} if isinstance(one, str) else one
+        if not isinstance(entry, Mapping):
+            raise TreeFormatError(f"{where}: expected a name or an object, got {kind_of(one)}")
+        _check_entries(entry, ("name", "categories"), where)
+        named += [_text(entry["name"], f"{where}.name")] if "name" in entry else []
+        values = entry.get("categories")
+        lists.append(None if values is None else _scalar_list(values, f"{where}.categories"))
+    if len(named) not in (0, len(lists)):
+        raise TreeFormatError("features: expected a name for each or for none, got some")
+    return tuple(named), lists
 
 
 def _classes(nodes: _Nodes, given: Any) -> list[Any] | None:
     """Return the classes, as listed or as the leaves name them; None for responses."""
-    named: dict[Any, None] = {}
-    responses = shares = None
-    for node, entry in enumerate(nodes.entries):
-        if node in nodes.children:
-            continue
-        if ("value" in entry) == bool({"shares", "label"} & set(entry)):
-            raise nodes.error(
-                node, f"expected a value, or shares or a label, got {some_of(list(entry))}"
-            )
-        if "value" in entry:
-            responses = node if responses is None else responses
-            continue
-        shares = node if shares is None else shares
-        here = list(entry["shares"]) if isinstance(entry.get("shares"), Mapping) else []
-        here += [entry["label"]] if entry.get("label") is not None else []
-        named |= dict.fromkeys(nodes.plain(node, "label", here))
-    if responses is not None and shares is not None:
-        raise nodes.error(
-            max(responses, shares), "expected leaves of one kind, got a value beside classes"
-        )
-    if shares is None:
+    leaves = [node for node in range(len(nodes.entries)) if node not in nodes.children]
+    responses = ["value" in nodes.entries[node] for node in leaves]
+    if any(responses):
+        if not all(responses):
+            odd = leaves[responses.index(False)]
+            raise nodes.error(odd, "expected a value, as in other leaves, got none")
         if given is not None:
             raise TreeFormatError("classes: expected none beside leaves with a value, got some")
         return None
-    if given is None:
-        if not named:
-            raise nodes.error(shares, "expected classes by name where there is no list of classes")
-        return sorted(named) if len({type(one) for one in named}) == 1 else list(named)
-    if isinstance(given, (str, Mapping)) or not isinstance(given, (Sequence, np.ndarray)):
-        raise TreeFormatError(f"classes: expected a list, got {kind_of(given)}")
-    return read_scalars([plain_scalar(c) for c in given], "classes")
+    if given is not None:
+        return _scalar_list(given, "classes")
+    named: dict[Any, None] = {}
+    for node in leaves:
+        shares, label = (nodes.entries[node].get(name) for name in ("shares", "label"))
+        here = [*shares] if isinstance(shares, Mapping) else []
+        here += [] if label is None else [label]
+        named |= dict.fromkeys(nodes.scalars(node, "label", here))
+    if not named:
+        raise TreeFormatError("classes: expected a list, or leaves that name classes, got neither")
+    return sorted(named) if len({type(one) for one in named}) == 1 else list(named)
 
 
 def _leaf(nodes: _Nodes, node: int, classes: list[Any] | None) -> Leaf:
-    entry = nodes.entries[node]
-    own = nodes.weight(node)
-    weight = 1.0 if own is None else own
+    entry, weight = nodes.entries[node], nodes.weight(node, 1.0)
     if classes is None:
+        _check_entries(entry, ("value", "weight"), nodes.way(node))
         value = nodes.number(node, "value", entry["value"])
-        if not math.isfinite(value):
+        if math.isinf(value):
             raise nodes.error(node, f"expected a finite value, got {value}")
         return Leaf([value], weight)
-    label = None
+    label = given = None
     if entry.get("label") is not None:
         label = _class_position(nodes, node, plain_scalar(entry["label"]), classes)
-    given = entry.get("shares")
+        given = {entry["label"]: 1.0}
+    given = given if entry.get("shares") is None else entry["shares"]
     if given is None:
-        if label is None:
-            raise nodes.error(node, "expected shares or a label, got neither")
-        return Leaf([float(k == label) for k in range(len(classes))], weight, label)
+        raise nodes.error(node, "expected shares or a label, got neither")
     shares = [0.0] * len(classes)
     if isinstance(given, Mapping):
         for name, share in given.items():
             k = _class_position(nodes, node, plain_scalar(name), classes)
-            shares[k] = nodes.number(node, "share", share)
-    elif isinstance(given, (list, tuple, np.ndarray)) and len(given) == len(classes):
-        shares = [nodes.number(node, "share", share) for share in given]
+            shares[k] = nodes.number(node, "share", share, 0)
     else:
-        raise nodes.error(
-            node, f"expected one share for each of {len(classes)} classes, got others"
-        )
-    total = sum(shares)
-    if not (min(shares) >= 0 and abs(total - 1) <= 1e-6):
-        raise nodes.error(node, f"expected shares of 0 or more that sum to 1, got {total:g} in all")
+        listed = _list(given, f"{nodes.way(node)}.shares")
+        if len(listed) != len(classes):
+            message = f"expected a share for each of {len(classes)} classes, got {len(listed)}"
+            raise nodes.error(node, message)
+        shares = [nodes.number(node, "share", share, 0) for share in listed]
+    if not abs(sum(shares) - 1) <= 1e-6:
+        raise nodes.error(node, f"expected shares that sum to 1, got {sum(shares):g} in all")
     return Leaf(shares, weight, label)
 
 
@@ -655,19 +594,14 @@ def _class_position(nodes: _Nodes, node: int, name: Any, classes: list[Any]) -> 
 
 
 def _decision(top: Mapping[str, Any], classes: list[Any] | None) -> Decision:
-    threshold, positive, weight = (
-        top.get(name) for name in ("decision_threshold", "positive", "class_weight")
-    )
-    if classes is None and not (threshold is None and positive is None and weight is None):
-        raise TreeFormatError("expected no decision threshold beside leaves with a value, got one")
-    if classes is not None and positive is not None and positive not in classes:
-        raise TreeFormatError(
-            f"positive: expected one of the classes {some_of(classes)}, got {_shown(positive)}"
-        )
+    given: dict[str, Any] = {name: top.get(name) for name in ("positive", "class_weight")}
+    given["threshold"] = top.get("decision_threshold")
+    if classes is None:
+        if any(value is not None for value in given.values()):
+            raise TreeFormatError("expected no decision policy beside leaves with a value, got one")
+        return Decision()
     try:
-        by_class = None if weight is None else tuple(float(w) for w in weight)
-        decision = Decision(threshold=threshold, positive=positive, class_weight=by_class)
-        return decision if classes is None else decision.resolve(classes)
+        return Decision(**given).resolve(classes)
     except (TypeError, ValueError, OverflowError) as error:
         raise TreeFormatError(f"decision: {error}") from None
 
@@ -679,6 +613,16 @@ def _check_entries(entry: Mapping[str, Any], known: Sequence[str], where: str) -
         raise TreeFormatError(
             f"{where}: expected entries among {', '.join(known)}, got {some_of(others)} as well"
         )
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        raise TreeFormatError(f"{where}: expected a list, got {kind_of(value)}")
+    return [plain_scalar(one) for one in value]
+
+
+def _scalar_list(value: Any, where: str) -> list[Any]:
+    return read_scalars(_list(value, where), where)
 
 
 def _text(value: Any, where: str) -> str:

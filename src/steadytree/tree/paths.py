@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from steadytree._text import quoted
 from steadytree.exceptions import ClippedThresholdWarning, FeatureAlignmentError
 from steadytree.tree.alignment import AlignedTree, align_trees
+from steadytree.tree.columns import bit_flags, share_of_range
 from steadytree.tree.printing import LeafNumbers, odd_values
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
-from steadytree.tree.values import bit_flags, share_of_range
 from steadytree.tree.walk import Boxes, Nodes, Walked, walk_trees
 from steadytree.tree.words import Condition, join_conditions
 
@@ -432,11 +432,8 @@ def tree_rules(tree: Tree, space: FeatureSpace | None = None) -> list[RuleWords]
     ]
 
 
-def display_space(tree: Tree, *, all_can_miss: bool = False) -> FeatureSpace:
-    """Make up a space just wide enough to word the rules of a tree that has none.
-
-    With ``all_can_miss`` every condition says whether missing values pass.
-    """
+def display_space(tree: Tree) -> FeatureSpace:
+    """Make up a space just wide enough to word the rules of a tree that has none."""
     lower, upper = np.zeros(tree.n_features), np.zeros(tree.n_features)
     for j in range(tree.n_features):
         cuts = tree.threshold[(tree.feature == j) & np.isfinite(tree.threshold)]
@@ -453,7 +450,6 @@ def display_space(tree: Tree, *, all_can_miss: bool = False) -> FeatureSpace:
         classes=tree.classes,
         response_range=response,
         # A threshold of infinity asks whether there is a value: so it can be missing.
-        can_be_missing=all_can_miss
-        | np.isin(np.arange(tree.n_features), tree.feature[np.isinf(tree.threshold)])
+        can_be_missing=np.isin(np.arange(tree.n_features), tree.feature[np.isinf(tree.threshold)])
         | np.array([odd_values(tree, j)[0] for j in range(tree.n_features)], dtype=bool),
     )

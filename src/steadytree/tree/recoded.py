@@ -9,14 +9,14 @@ rows as the pipeline will.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree._text import quoted
+from steadytree._text import quoted, some_of
 from steadytree.exceptions import InputError
 from steadytree.tree.space import FeatureSpace
 
@@ -217,34 +217,6 @@ def _asked_beside(tree: Tree, feature: int) -> list[tuple[Any, ...]]:
 
 MISSING = -1  # the "category" of a column that says "missing"
 
-Groups = Mapping[str, Mapping[str, Any] | Sequence[str]]
-
-
-def normalise_groups(groups: Groups) -> dict[str, dict[str, Any]]:
-    """Write every group as {column: category}.
-
-    A plain list of columns names its categories by the column without the group's name:
-    ``{"colour": ["colour_red"]}`` gives the category "red".
-    """
-    out: dict[str, dict[str, Any]] = {}
-    for group, columns in groups.items():
-        if isinstance(columns, Mapping):
-            out[group] = dict(columns)
-        elif isinstance(columns, str):
-            raise InputError(
-                f"expected a list of columns for one-hot group {group!r}, got {columns!r}"
-            )
-        else:
-            out[group] = {
-                column: column.removeprefix(group).lstrip("_=.") or column for column in columns
-            }
-        if len(set(out[group].values())) != len(out[group]) or not out[group]:
-            raise InputError(
-                f"expected distinct categories in one-hot group {group!r}, "
-                f"got {quoted(list(out[group].values()))}; give them as {{column: category}}"
-            )
-    return out
-
 
 def categories_left(threshold: float, mine: int, count: int) -> tuple[tuple[int, ...], bool]:
     """Read a cut of the 0/1 column of one of ``count`` categories as a set of categories.
@@ -257,35 +229,24 @@ def categories_left(threshold: float, mine: int, count: int) -> tuple[tuple[int,
     return left, ones_left if mine == MISSING else zeros_left
 
 
-def recombine_one_hot(tree: Tree, groups: Groups) -> Tree:
-    """Merge one-hot columns into categorical features, node by node.
+def recombine_one_hot(tree: Tree, space: FeatureSpace) -> Tree:
+    """Merge the one-hot columns that a space groups into categorical features, node by node.
 
     The categorical feature takes the place of its group's first column. A row with no
-    column set (missing or unknown category) goes where zeros went. Groups are
-    ``{"colour": ["colour_red", "colour_blue"]}`` or, with the categories' own values,
-    ``{"colour": {"colour_red": "red", "colour_blue": "blue"}}``.
+    column set (missing or unknown category) goes where zeros went.
     """
-    wanted = normalise_groups(groups)
-    if tree.feature_names is None:
+    names = tree.feature_names or ()
+    wanted = {g: columns for g, columns in space.one_hot.items() if {*names} & {*columns}}
+    owner = {column: group for group, columns in wanted.items() for column in columns}
+    if not wanted:
+        return tree
+    lacking = [column for column in owner if column not in names]
+    if lacking or set(wanted) & set(names):
+        got = f"one without {quoted(lacking)}" if lacking else "one with the feature itself as well"
         raise InputError(
-            "expected a tree with feature names to recombine one-hot columns, got none; "
-            "fit the model on a frame with named columns"
+            f"expected a tree over all one-hot columns of {some_of(list(wanted))}, got {got}; "
+            "list the columns it was grown on in FeatureSpace(one_hot=)"
         )
-    names = tree.feature_names
-    owner: dict[str, str] = {}
-    for group, columns in wanted.items():
-        lacking = [c for c in columns if c not in names]
-        if lacking:
-            raise InputError(
-                f"expected the columns of one-hot group {group!r} among the tree's features, "
-                f"got {quoted(lacking)}, which it does not have"
-            )
-        if group in names and group not in columns:
-            raise InputError(f"expected a new name for the one-hot group, got {group!r}, a column")
-        for column in columns:
-            if column in owner:
-                raise InputError(f"expected {column!r} in one one-hot group, got it in two")
-            owner[column] = group
     categories: dict[str, tuple[Any, ...] | None] = {}
     for name, listed in zip(names, tree.categories, strict=True):
         owned_by = owner.get(name)

@@ -202,15 +202,13 @@ def code_outcomes(
             f"expected an outcome in every row of {name}, got {lacking} missing; "
             "drop these rows first"
         )
-    several = owner.endswith("s")
     if classes is None:
         try:
             numbers = values.astype(np.float64)
         except (TypeError, ValueError):
-            kind = "are regression trees" if several else "is a regression tree"
             raise InputError(
-                f"expected numbers in {name}: {owner} {kind}, "
-                f"got {values.dtype}; a class outcome needs a classification tree"
+                f"expected numbers in {name}: {owner} is a regression tree, got {values.dtype}; "
+                "a class outcome needs a classification tree"
             ) from None
         if not np.isfinite(numbers).all():
             raise InputError(f"expected finite outcomes in {name}, got missing or infinite ones")
@@ -218,18 +216,14 @@ def code_outcomes(
     position = {c: i for i, c in enumerate(classes)}
     plain = values.tolist()
     unseen = sorted({str(v) for v in plain if v not in position})
-    if unseen and set(unseen) <= {str(c) for c in classes}:
-        types = [type(next(iter(part))).__name__ for part in (classes, set(plain) - set(position))]
-        raise InputError(
-            f"expected {owner}'{'' if several else 's'} classes {quoted(list(classes))} in {name}, "
-            f"got the same as {types[1]}; convert the outcomes to {types[0]} first"
-        )
-    if unseen:
-        shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
-        if values.dtype.kind == "f" and len(unseen) > 20:
-            fix = "these look like responses: they need a regression tree"
-        raise InputError(
-            f"expected {owner}'{'' if several else 's'} classes {quoted(list(classes))} in {name}, "
-            f"got unseen {shown}; {fix}"
-        )
-    return np.array([position[v] for v in plain], dtype=np.int64)
+    if not unseen:
+        return np.array([position[v] for v in plain], dtype=np.int64)
+    if set(unseen) <= {str(c) for c in classes}:
+        kinds = [type(next(iter(part))).__name__ for part in (classes, set(plain) - set(position))]
+        got = f"the same as {kinds[1]}"
+        fix = f"convert the outcomes to {kinds[0]} first"
+    else:
+        got = "unseen " + ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
+    raise InputError(
+        f"expected {owner}'s classes {quoted(list(classes))} in {name}, got {got}; {fix}"
+    )

@@ -145,6 +145,13 @@ class FeatureSpace:
             str(g): {str(k): plain_scalar(v) for k, v in cols.items()}
             for g, cols in self.one_hot.items()
         }
+        listed = [[column for cols in groups.values() for column in cols]]
+        listed += [list(cols.values()) for cols in groups.values()]
+        if any(len(set(one)) < len(one) for one in listed):
+            raise InputError(
+                "expected one-hot groups of distinct columns and categories, "
+                f"got {quoted(groups)}; write {{feature: {{column: category}}}}"
+            )
         # Past the frozen dataclass, which would have each field set by a call of its own.
         self.__dict__.update(
             lower=lower,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -21,15 +22,14 @@ from steadytree._text import cut, quoted
 from steadytree.exceptions import InputError, TreeFormatError
 from steadytree.tree.checks import (
     LEAF,
+    are_plainly_trees,
     check_category_sets,
     check_outcome,
     check_shape_of_tree,
     first_bad,
-    is_same,
 )
 from steadytree.tree.columns import UNSEEN, Categories, check_columns, encode_table
 from steadytree.tree.decision import LARGEST_SHARE, Decision
-from steadytree.tree.nested import nested_fields
 from steadytree.tree.observed import Observed
 from steadytree.tree.space import FeatureSpace
 
@@ -171,10 +171,8 @@ class Tree:
             given = getattr(self, name)
             try:
                 array = np.array(default if given is None else given, dtype=NODE_ARRAYS[name])
-            except (TypeError, ValueError, OverflowError) as error:
-                raise TreeFormatError(
-                    f"expected numbers in {name}, got {cut(str(error), 200)}"
-                ) from None
+            except (TypeError, ValueError, OverflowError):
+                raise TreeFormatError(f"expected numbers in {name}, got others") from None
             if array.shape != (n,):
                 raise TreeFormatError(
                     f"expected {n} entries in {name}, one per node, got shape {array.shape}"
@@ -238,42 +236,6 @@ class Tree:
         if not self._impurity_given:
             object.__setattr__(self, "impurity", node_impurity(self))
         store("impurity", column("impurity"))
-
-    @classmethod
-    def from_nested_dict(
-        cls,
-        content: Mapping[str, Any],
-        *,
-        feature_names: Sequence[str] | None = None,
-        classes: Sequence[Any] | None = None,
-    ) -> Tree:
-        """Build a tree from nested dictionaries, as a person or another library writes them.
-
-        Parameters
-        ----------
-        content : dict
-            A condition has a ``feature``, a ``threshold`` (values up to it go left) or the
-            ``categories`` that go left, where ``missing`` values and ``unseen`` categories go
-            ("left" or "right"), and the sides ``left`` and ``right``; a leaf has a ``value``, or
-            ``shares`` of the classes, a ``label``, or both. What may stand around the tree is
-            described in ``steadytree.tree.nested``.
-        feature_names, classes : sequences, optional
-            Columns and classes in order, where the content does not list them.
-
-        Returns
-        -------
-        Tree
-
-        Examples
-        --------
-        >>> import steadytree as st
-        >>> tree = st.Tree.from_nested_dict(
-        ...     {"feature": "age", "threshold": 50, "missing": "right",
-        ...      "left": {"label": "no"}, "right": {"label": "yes"}})
-        >>> tree.predict([[40], [60], [None]]).tolist()
-        ['no', 'yes', 'yes']
-        """
-        return cls(**nested_fields(content, feature_names=feature_names, classes=classes))
 
     # -- size and shape -----------------------------------------------------------
 
@@ -691,7 +653,13 @@ class Tree:
         """Equal when every stored field is equal, bit for bit (NaN equals NaN)."""
         if not isinstance(other, Tree):
             return NotImplemented
-        return all(is_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(
+            np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+            if isinstance(a, np.ndarray)
+            else a == b
+            for a, b in pairs
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -707,3 +675,92 @@ class Tree:
         from steadytree.tree.printing import tree_text
 
         return tree_text(self)
+
+
+# -- many trees at once ---------------------------------------------------------------
+
+
+def build_trees(
+    first: NDArray[np.int64],
+    nodes: Mapping[str, NDArray[Any]],
+    shared: Mapping[str, Any],
+    own: Sequence[Mapping[str, Any]],
+) -> list[Tree]:
+    """Build trees over numeric features whose nodes lie one after another.
+
+    The trees are those that :class:`Tree` makes of the same fields one by one. A collection of
+    small trees has few nodes and many arrays; checking each array by itself would take longer
+    than comparing the trees. So what is asked of every node is asked of all nodes together.
+
+    Parameters
+    ----------
+    first : int array
+        First node of each tree, and the number of nodes as one entry more.
+    nodes : mapping
+        The arrays of a tree with an entry per node, all trees' in one: all nine of them.
+    shared : mapping
+        ``n_features``, ``classes``, ``feature_names`` and ``precision`` of all trees.
+    own : sequence of mappings
+        ``observed`` and ``metadata`` of each tree.
+    """
+    parts = [slice(*ends) for ends in pairwise(first.tolist())]
+    if not _is_plainly_right(first, nodes, shared):
+        # One by one they say what is wrong, or that it is an unusual tree.
+        arguments: list[dict[str, Any]] = [
+            {**shared, **given, **{name: column[part] for name, column in nodes.items()}}
+            for part, given in zip(parts, own, strict=True)
+        ]
+        return [Tree(**each) for each in arguments]
+    leaf = nodes["children_left"] == LEAF
+    arrays = {
+        name: np.array(nodes[name], dtype=kind, order="C")
+        for name, kind in NODE_ARRAYS.items()
+        if name != "unseen_left"
+    }
+    arrays["feature"][leaf] = LEAF
+    arrays["threshold"][leaf] = np.nan
+    for array in arrays.values():
+        array.setflags(write=False)  # and so are its parts
+    categories, names = check_columns(shared["n_features"], (), shared["feature_names"])
+    common = {**shared, "categories": categories, "feature_names": names}
+    common |= {"decision": LARGEST_SHARE, "space": None, "_impurity_given": True}
+    trees = []
+    for part, given in zip(parts, own, strict=True):
+        tree = object.__new__(Tree)
+        # Past the frozen dataclass: its checks have been made.
+        state = tree.__dict__
+        state.update(common)
+        for name, array in arrays.items():
+            state[name] = array[part]
+        state["unseen_left"] = state["missing_left"]
+        state["left_categories"] = (None,) * (part.stop - part.start)
+        state["observed"] = given["observed"]
+        state["metadata"] = MappingProxyType(given["metadata"])
+        trees.append(tree)
+    return trees
+
+
+def _is_plainly_right(
+    first: NDArray[np.int64], nodes: Mapping[str, NDArray[Any]], shared: Mapping[str, Any]
+) -> bool:
+    """Whether all trees pass every check that building them one by one makes."""
+    left, value, weight, label = (
+        nodes[name] for name in ("children_left", "value", "weight", "label")
+    )
+    if np.diff(first).min() < 1 or not are_plainly_trees(first, left, nodes["children_right"]):
+        return False
+    inner = left != LEAF
+    feature, classes = nodes["feature"][inner], shared["classes"]
+    width = 1 if classes is None else len(classes)
+    fine = (
+        value.shape[1] == width
+        and not ((feature < 0) | (feature >= shared["n_features"])).any()
+        and not np.isnan(nodes["threshold"][inner]).any()
+        and np.isfinite(value).all()
+        and (np.isfinite(weight) & (weight >= 0)).all()
+        and not ((label < 0) | (label >= width)).any()
+    )
+    if classes is not None:
+        fine = fine and len(set(classes)) == width
+        fine = fine and (value >= 0).all() and (np.abs(value.sum(axis=1) - 1) <= 1e-6).all()
+    return bool(fine)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from steadytree._optional import numba_if_wanted
 from steadytree.tree.alignment import AlignedTree
+from steadytree.tree.columns import codes_in
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.values import codes_in
 from steadytree.tree.words import NumericState
 
 # -- one condition at a time -------------------------------------------------------------

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from steadytree._text import one_line
+from steadytree.tree.columns import codes_in
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.values import codes_in
 
 # (lower, upper, present allowed, missing allowed): lower < x <= upper
 NumericState = tuple[float, float, bool, bool]

@@ -21,11 +21,11 @@ from steadytree.diff.changes import change_words
 from steadytree.publish import published_values
 from steadytree.publish.cells import Cell, Text, edit, mean, parts_words, people, risk, score, text
 from steadytree.tree.alignment import align_tree
+from steadytree.tree.columns import codes_in
 from steadytree.tree.json import plain_json
 from steadytree.tree.printing import known_missing, odd_values
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
-from steadytree.tree.values import codes_in
 from steadytree.tree.words import PAGE, clean, rounded_share, shown_bound
 from steadytree.views.figures import fold_nodes
 

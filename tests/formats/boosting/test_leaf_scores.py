@@ -10,8 +10,7 @@ import pytest
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.formats.boosting.leaf_scores import LINKS, Outcome, link_of
 from steadytree.formats.boosting.like_boosting import leaf_scores
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Leaf
+from steadytree.tree.nested import Leaf, build_tree
 from tests.foreign import random_tree
 
 

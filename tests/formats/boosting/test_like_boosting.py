@@ -17,8 +17,7 @@ from sklearn.preprocessing import OrdinalEncoder
 import steadytree as st
 from steadytree.exceptions import UnsupportedModelError
 from steadytree.plugins import rows_predicted_otherwise, write_like
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Leaf
+from steadytree.tree.nested import Leaf, build_tree
 from tests.formats.boosted import outcome, probes, table
 
 LGB_OBJECTIVES = ("regression", "poisson", "tweedie", "gamma", "regression_l1", "quantile", "huber")

@@ -24,8 +24,7 @@ from steadytree.formats.code.parts import (
     split_sides,
 )
 from steadytree.formats.split_tests import split_test
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf
+from steadytree.tree.nested import Branch, Leaf, build_tree
 from tests.foreign import probe_rows, random_tree
 from tests.formats.odd_trees import NASTY, bushy, chain, nasty_tree
 from tests.modules import mirror_of

@@ -18,8 +18,7 @@ import steadytree as st
 from steadytree.exceptions import InputError, MissingDependencyError
 from steadytree.formats.code.parts import is_plain_decimal
 from steadytree.formats.code.sql import write
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf
+from steadytree.tree.nested import Branch, Leaf, build_tree
 from tests.foreign import probe_rows, random_tree
 from tests.formats.odd_trees import NASTY, nasty_tree
 

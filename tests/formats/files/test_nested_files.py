@@ -11,8 +11,7 @@ import pytest
 
 import steadytree as st
 from steadytree.exceptions import InputError, TreeFormatError
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf, Node
+from steadytree.tree.nested import Branch, Leaf, Node, build_tree
 from tests.foreign import random_tree
 from tests.formats.contract import Case
 
@@ -62,8 +61,8 @@ def test_damaged_and_hostile_files(tmp_path: Path) -> None:
         ('{"feature": "a", "threshold": "x", ' + sides, "tree.json: root: expected a number as th"),
         ('{"feature": "a", "threshold":', "expected JSON, got .* the file may be cut off"),
         ('{"left":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
-        ('{"feature": 1000000000000000000000, "threshold": 1, ' + sides, "expected a feature in"),
-        ('{"feature": 1, "threshold": NaN, ' + sides, "NaN"),
+        ('{"feature": 1000000000000000000000, "threshold": 1, ' + sides, "one of the features"),
+        ('{"feature": 1, "threshold": NaN, ' + sides, "got nan"),
     ):
         path.write_text(text)
         with pytest.raises(TreeFormatError, match=match):
@@ -72,7 +71,7 @@ def test_damaged_and_hostile_files(tmp_path: Path) -> None:
 
 def run(tree: st.Tree, rows: Any, folder: Path) -> tuple[Any, Any]:
     path = st.export_tree(tree, "dict", folder / "tree.json")
-    back = st.Tree.from_nested_dict(json.loads(path.read_text(encoding="utf-8")))
+    back = st.as_tree(json.loads(path.read_text(encoding="utf-8")))
     return back.predict(rows), back.predict_proba(rows) if tree.is_classifier else None
 
 
@@ -93,7 +92,7 @@ def test_more_levels_than_json_nests(tmp_path: Path) -> None:
         node = Branch(feature=0, left=Leaf([float(k)]), right=node, threshold=-k, missing_left=True)
     tree = build_tree(node, n_features=1)
     content = st.export_tree(tree, "dict")
-    back = st.Tree.from_nested_dict(content)
+    back = st.as_tree(content)
     rows = np.arange(-1000.0, 10)[:, None]
     np.testing.assert_array_equal(back.predict(rows), tree.predict(rows))
     with pytest.raises(InputError, match="save it with save_tree"):

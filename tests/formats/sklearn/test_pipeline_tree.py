@@ -42,8 +42,7 @@ from steadytree.formats.sklearn.pipeline_numbers import (
 )
 from steadytree.formats.sklearn.pipeline_steps import compared_cells
 from steadytree.plugins import rows_predicted_otherwise, write_like
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf
+from steadytree.tree.nested import Branch, Leaf, build_tree
 from steadytree.tree.recoded import missing_as_imputed
 from tests.formats.random_pipelines import accepted_rows, random_pipeline
 

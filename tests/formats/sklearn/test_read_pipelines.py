@@ -85,11 +85,11 @@ def test_one_hot_columns_are_the_tree_recombined() -> None:
             ("colour", "town"), encode.named_transformers_["hot"].categories_, strict=True
         )
     }
-    other = st.as_tree(pipeline[-1], one_hot=groups)
+    space = st.FeatureSpace.from_data(X[["age", "colour", "town"]], one_hot=groups)
+    other = st.as_tree(pipeline[-1], space=space)
     tree = same_everywhere(pipeline, known)
     assert tree.precision == other.precision == "float32"
     np.testing.assert_array_equal(tree.threshold, other.threshold)
-    space = st.FeatureSpace.from_data(X[["age", "colour", "town"]])
     for variant in ("paper", "metric"):
         assert st.tree_distance(tree, other, space=space, variant=variant) == 0
 

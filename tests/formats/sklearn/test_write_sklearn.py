@@ -20,8 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 import steadytree as st
 from steadytree.exceptions import InputError, UnsupportedModelError
 from steadytree.formats.sklearn.write_sklearn import coded_columns
-from steadytree.tree.branches import build_tree
-from steadytree.tree.nested import Branch, Leaf
+from steadytree.tree.nested import Branch, Leaf, build_tree
 from tests.foreign import probe_rows, random_tree
 
 SINGLES = True

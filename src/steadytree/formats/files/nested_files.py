@@ -1,6 +1,6 @@
 """A tree as nested dictionaries and as JSON: for every system that has no format of its own.
 
-The form is that of :meth:`Tree.from_nested_dict`, which reads it again.
+``as_tree`` reads it again, from a file or as a dictionary.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from steadytree.plugins import (
     parse_json,
     plain_scalars,
     read_bytes,
+    tree_from_nested,
     write_atomic,
 )
 
@@ -33,6 +34,18 @@ _ENTRIES = re.compile(rb'"(tree|feature|threshold|categories|left|right|label|sh
 _OF_OTHERS = re.compile(rb'"(format|nodes|learner|model_info|features_info)"\s*:')
 
 
+def reads(model: Any) -> bool:
+    """Whether an object is a dictionary with such entries."""
+    known = {"tree", "feature", "left", "right", "value", "label", "shares"}
+    return isinstance(model, Mapping) and not known.isdisjoint(model)
+
+
+def read(model: Any, tree_index: int | None = None) -> Tree:
+    """Read dictionaries; errors say where in the tree."""
+    choose_tree(1, tree_index, "nested conditions")
+    return tree_from_nested(model)
+
+
 def reads_file(path: Path, start: bytes) -> bool:
     """Whether a file is an object with such entries and none of those of other formats."""
     start = start.removeprefix(b"\xef\xbb\xbf")
@@ -44,7 +57,7 @@ def read_file(path: Path, tree_index: int | None = None) -> Tree:
     choose_tree(1, tree_index, "a file of nested conditions")
     content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
     try:
-        return Tree.from_nested_dict(parse_json(content))
+        return tree_from_nested(parse_json(content))
     except TreeFormatError as error:
         raise TreeFormatError(f"{path}: {error}") from None
 

@@ -41,8 +41,8 @@ from steadytree.distance._solver import assign
 from steadytree.distance.variants import Measure, check_options
 from steadytree.growing.best_first import FloatArray, Split
 from steadytree.growing.nodes import NodeFactory, SearchNode, Way
+from steadytree.tree.columns import bit_set
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.values import bit_set
 from steadytree.tree.walk import Box, Boxes, Side
 
 AUC_SHARE = 0.5

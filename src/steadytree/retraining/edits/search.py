@@ -37,10 +37,10 @@ from steadytree.retraining.edits.candidates import (
     forget,
 )
 from steadytree.retraining.edits.objective import AnchoredDistance, Criterion, Place, TreeInParts
+from steadytree.tree.columns import share_of_range
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
-from steadytree.tree.values import share_of_range
 
 MAX_STEPS = 80
 

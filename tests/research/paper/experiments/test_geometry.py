@@ -10,6 +10,7 @@ import pytest
 from research.paper.experiments import geometry
 from research.paper.settings import LARGEST_DEPTH
 from steadytree.distance.variants import distance_bound
+from steadytree.plugins import as_tree
 from steadytree.tree.tree import Tree
 
 
@@ -37,7 +38,7 @@ def test_either_normaliser_tells_what_the_closest_tree_saves_and_costs() -> None
         for cut in range(cuts, 0, -1):
             left = {"label": "yes"}
             nested = {"feature": "a", "threshold": float(cut), "left": left, "right": nested}
-        return Tree.from_nested_dict({"features": ["a"], "tree": nested})
+        return as_tree({"features": ["a"], "tree": nested})
 
     trees, reference = [tree(1), tree(3)], [tree(1)]
     distances = np.array([[3.0], [8.0]])

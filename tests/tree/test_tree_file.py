@@ -28,7 +28,7 @@ from steadytree.tree.json import (
 )
 from tests.golden import build
 from tests.strategies import Kind, examples, random_space, random_tree, tree_collections
-from tests.wording import warns
+from tests.wording import refuses, warns
 
 NUMBERS = hs.floats(allow_nan=False)
 
@@ -259,52 +259,55 @@ def changed(**changes: Any) -> str:
     return json.dumps(content)
 
 
-DAMAGED: list[tuple[str, str, str]] = [
-    ("not JSON", "hello", "expected JSON, got Expecting value at line 1, column 1"),
-    ("a list", "[]", "file: expected an object, got a list"),
-    ("null", "null", "file: expected an object, got null"),
-    ("an empty object", "{}", "format: expected an entry, got none"),
-    ("another format", '{"format": "xgboost"}', "format: expected 'steadytree-tree', got"),
-    ("newer", changed(version=FORMAT_VERSION + 1), "version: expected at most 4, got 5: .*newer"),
-    ("version 0", changed(version=0), "version: expected 1 or more, got 0"),
-    ("version as text", changed(version="1"), "version: expected a whole number, got text"),
-    ("version as flag", changed(version=True), "version: expected a whole number, got a flag"),
-    ("task", changed(task="ranking"), "task: expected classification or regression, got 'ranking'"),
-    ("no classes", changed(classes=None), "classes: expected some: classification"),
-    ("regression with classes", changed(task="regression"), "classes: expected none: regression"),
-    ("nodes", changed(nodes=[]), "nodes: expected an object, got a list"),
-    ("no such child", changed(nodes__children_left=[9999] + [-1] * 14), "node [0-9]+: expected"),
-    ("text", changed(nodes__children_left=["a"]), r"nodes.children_left\[0\]: expected a whole"),
-    ("fraction", changed(nodes__feature=[0.5]), r"nodes.feature\[0\]: expected a whole .* got 0.5"),
-    ("huge index", changed(nodes__feature=[2**40]), r"nodes.feature\[0\]: expected a whole number"),
-    ("huge number", changed(nodes__threshold=[10**400]), r"nodes.threshold\[0\]: expected a num"),
-    ("huge share", changed(nodes__value=[[10**400]]), r"nodes.value\[0\]\[0\]: expected a number"),
-    ("flag", changed(nodes__missing_left=[1]), r"nodes.missing_left\[0\]: expected true or false"),
-    ("not a number", changed(nodes__weight=["many"]), r"nodes.weight\[0\]: expected a number"),
-    ("ragged", changed(nodes__value=[[1.0], [0.5, 0.5]]), "nodes.value: expected rows of equal"),
-    ("no rows", changed(nodes__value=[]), "expected value of shape|reshape"),
-    ("count", changed(n_features=-1), "n_features: expected names of the features"),
-    ("large count", changed(n_features=10**12), "n_features: expected names of the features"),
-    ("names", changed(feature_names=["a", 1]), r"feature_names\[1\]: expected text, got a whole"),
-    ("class", changed(classes=[None, 1]), r"classes\[0\]: expected text or a number, got null"),
-    ("bounds", changed(space__bounds=[[0.0]] * 6), r"space.bounds\[0\]: expected two numbers"),
-    ("range", changed(space__response_range=[1.0]), "space.response_range: expected two numbers"),
-    ("wrong range", changed(space__response_range=[2.0, 1.0]), "expected a finite response range"),
-    ("threshold", changed(decision_threshold="half"), "decision_threshold: expected a number"),
-]  # fmt: skip
+DAMAGED: dict[str, str] = {
+    "not JSON": "hello",
+    "a list": "[]",
+    "null": "null",
+    "an empty object": "{}",
+    "another format": '{"format": "xgboost"}',
+    "newer": changed(version=FORMAT_VERSION + 1),
+    "version 0": changed(version=0),
+    "version as text": changed(version="1"),
+    "version as flag": changed(version=True),
+    "task": changed(task="ranking"),
+    "no classes": changed(classes=None),
+    "regression with classes": changed(task="regression"),
+    "nodes": changed(nodes=[]),
+    "no such child": changed(nodes__children_left=[9999] + [-1] * 14),
+    "text": changed(nodes__children_left=["a"]),
+    "fraction": changed(nodes__feature=[0.5]),
+    "huge index": changed(nodes__feature=[2**40]),
+    "huge number": changed(nodes__threshold=[10**400]),
+    "huge share": changed(nodes__value=[[10**400]]),
+    "flag": changed(nodes__missing_left=[1]),
+    "not a number": changed(nodes__weight=["many"]),
+    "ragged": changed(nodes__value=[[1.0], [0.5, 0.5]]),
+    "no rows": changed(nodes__value=[]),
+    "count": changed(n_features=-1),
+    "large count": changed(n_features=10**12),
+    "names": changed(feature_names=["a", 1]),
+    "class": changed(classes=[None, 1]),
+    "bounds": changed(space__bounds=[[0.0]] * 6),
+    "range": changed(space__response_range=[1.0]),
+    "wrong range": changed(space__response_range=[2.0, 1.0]),
+    "threshold": changed(decision_threshold="half"),
+}
 
 
-@pytest.mark.parametrize(("text", "message"), [d[1:] for d in DAMAGED], ids=[d[0] for d in DAMAGED])
-def test_a_damaged_file_is_refused_with_what_and_where(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    refused(tmp_path, text, message)
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_refused_with_what_and_where(tmp_path: Path, name: str) -> None:
+    with refuses(TreeFormatError, f"tree: damaged file, {name}"):
+        load_text(tmp_path, DAMAGED[name])
 
 
 def test_a_cycle_in_a_file(tmp_path: Path) -> None:
     content = tree_to_dict(build((0, 0.5, (1, 0.5, "no", "yes"), "yes")))
     content["nodes"]["children_left"][1] = 0
-    refused(tmp_path, json.dumps(content), "node 0: expected one way to reach it, got a cycle")
+    refused(
+        tmp_path,
+        json.dumps(content),
+        "node 0: expected one way to reach it from the root, got a cycle",
+    )
 
 
 def test_invalid_numbers_of_other_writers(tmp_path: Path) -> None:
