@@ -224,6 +224,8 @@ def code_outcomes(
         fix = f"convert the outcomes to {kinds[0]} first"
     else:
         got = "unseen " + ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
+        if values.dtype.kind == "f" and len(unseen) > 20:
+            fix = "these look like responses: they need a regression tree"
     raise InputError(
         f"expected {owner}'s classes {quoted(list(classes))} in {name}, got {got}; {fix}"
     )
