@@ -110,10 +110,9 @@ def test_in_words_and_as_data(compared, tmp_path: Path):
     assert str(compared) == text
     content = compared.to_dict()
     assert json.loads(json.dumps(content)) == content
-    assert list(content) == [
-        *("dissimilarity", "distance", "flips", "risk_moved", "score", "changed_columns"),
-        *("one_decision", "plan", "space_note", "diff"),
-    ]
+    assert content["affected"]["flips"]["count"] == compared.changed_decisions.sum()
+    assert content["score"]["change"]["change"] == compared.score.change
+    assert content["diff"] == compared.diff.to_dict()
     assert compared.report(tmp_path / "r.html") == tmp_path / "r.html"
     assert "<html" in (tmp_path / "r.html").read_text()
     assert "dissimilarity" in repr(compared)
@@ -168,7 +167,11 @@ def test_moves_in_risk_are_counted(cancer, compared):
     moves = np.abs(new.predict_proba(X)[:, 1] - old.predict_proba(X)[:, 1])
     np.testing.assert_allclose(compared.risk_moves, moves, atol=1e-12)
     shares = {"moved_5": (moves > 0.05).mean(), "moved_10": (moves > 0.1).mean()}
-    assert compared.risk_moved() == compared.to_dict()["risk_moved"] == shares
+    assert compared.risk_moved() == shares
+    told = compared.to_dict()["affected"]["moved"]
+    assert [told[points]["count"] for points in ("5", "10")] == [
+        (moves > limit).sum() for limit in (0.05, 0.1)
+    ]
     assert "moves by more than 5 points for" in compared.to_text()
     checked = compared.check({"max_moved_5": 1, "max_moved_10": shares["moved_10"] / 2})
     assert [clause.verdict for clause in checked.clauses] == ["held", "broken"]

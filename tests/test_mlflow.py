@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -62,12 +63,12 @@ def test_the_model_comes_back_and_decides_as_the_tree(store: Any) -> None:
     assert run.data.tags["steadytree.action"] == result.action
     assert run.data.params["price"] == str(result.settings["price"])
     assert run.data.params["chosen"] == result.chosen
-    assert run.data.metrics == pytest.approx(metrics(result))
+    assert run.data.metrics == pytest.approx(metrics(result.to_dict()))
 
 
 def test_numbers_say_what_they_are_of() -> None:
     result = samples.retraining()
-    found = metrics(result)
+    found = metrics(result.to_dict())
     table = result.performance()
     assert found["dissimilarity"] == result.dissimilarity
     assert found["decisions changed: share of new rows"] == result.flips()
@@ -96,8 +97,10 @@ def test_the_run_holds_trees_differences_and_report(store: Any, tmp_path: Path) 
     )
     held = {path.name: path for path in Path(folder).iterdir()}
     assert set(held) == {
-        *("tree.json", "deployed.json", "diff.md", "explanation.txt", "report.html")
+        *("tree.json", "deployed.json", "diff.md", "explanation.txt", "report.html"),
+        "summary.json",
     }
+    assert json.loads(held["summary.json"].read_text("utf-8")) == result.to_dict()
     assert st.load_tree(held["tree.json"]) == result.tree
     assert st.load_tree(held["deployed.json"]) == result.deployed
     assert held["report.html"].read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

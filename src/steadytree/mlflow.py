@@ -7,7 +7,6 @@ is pickled: whoever loads it runs the code of the installed steadytree, and no o
 from __future__ import annotations
 
 import json
-import math
 import re
 import tempfile
 import warnings
@@ -23,7 +22,7 @@ from steadytree._optional import import_optional, with_version
 from steadytree.diff import published_diff
 from steadytree.publish import names_of_diff, publish_tree
 from steadytree.retraining import Retraining
-from steadytree.tree.json import load_tree, plain_json, save_tree
+from steadytree.tree.json import load_tree, save_tree
 from steadytree.tree.tree import Tree
 
 __all__ = ["TreeModel", "log_retraining", "log_tree"]
@@ -36,7 +35,7 @@ ANOTHER = "another value"
 """Stands for a category in the input example."""
 # What MLflow allows in the name of a metric.
 _NOT_ALLOWED = re.compile(r"[^\w.\- :/]")
-# Each column of Retraining.performance: what it is a score of.
+# Each column of a measure in the summary: what it is a score of.
 SCORE_OF = {
     "deployed": "deployed tree on the new rows",
     "own": "proposed tree on rows it was trained on",
@@ -58,10 +57,10 @@ def log_retraining(
     """Log a retraining to the active MLflow run, or to a new one.
 
     The run gets the settings as parameters, what changes and how good it is as metrics, and as
-    artifacts in the folder ``steadytree`` both trees, the differences and the report. The model
-    takes the raw rows that the tree takes and returns ``label`` and one ``share of ...`` per
-    class, or ``response``. Nobody's row is stored: the input example is made up. Counts of
-    people are exact: the run is for whoever has the data.
+    artifacts in the folder ``steadytree`` the summary (:meth:`steadytree.Retraining.to_dict`), both
+    trees, the differences and the report. The model takes the raw rows that the tree takes and
+    returns ``label`` and one ``share of ...`` per class, or ``response``. Nobody's row is stored:
+    the input example is made up. Counts of people are exact: the run is for whoever has the data.
 
     Parameters
     ----------
@@ -107,9 +106,11 @@ def log_retraining(
     """
     mlflow = _import_mlflow("mlflow")
     with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:
-        mlflow.set_tags({"steadytree.action": result.action, **(tags or {})})
-        mlflow.log_params(parameters(result))
-        mlflow.log_metrics(metrics(result))
+        summary = result.to_dict()
+        mlflow.set_tags({"steadytree.action": summary["action"], **(tags or {})})
+        mlflow.log_params(parameters(summary))
+        mlflow.log_metrics(metrics(summary))
+        mlflow.log_dict(summary, f"{FOLDER}/summary.json")
         for path in _write_artifacts(result, Path(folder), report=report):
             mlflow.log_artifact(str(path), FOLDER)
         for path in _write_published(result, Path(folder), report=report) if publish else ():
@@ -143,37 +144,33 @@ def _import_mlflow(module: str) -> Any:
 # -- what is logged --------------------------------------------------------------------
 
 
-def parameters(result: Retraining) -> dict[str, str]:
+def parameters(summary: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings of a retraining as short texts, and the tree that was chosen."""
-    settings = {"chosen": result.chosen, **result.settings}
     out = {}
-    for key, value in settings.items():
-        text = value if isinstance(value, str) else json.dumps(plain_json(value))
+    for key, value in {"chosen": summary["chosen"], **summary["settings"]}.items():
+        text = value if isinstance(value, str) else json.dumps(value)
         out[key] = text if len(text) <= PARAMETER_LENGTH else f"{text[:PARAMETER_LENGTH]}..."
     return out
 
 
-def metrics(result: Retraining) -> dict[str, float]:
+def metrics(summary: Mapping[str, Any]) -> dict[str, float]:
     """Return what changes and how good it is, each score with what it is a score of."""
+    affected = summary["affected"]
+    happened = {"decisions changed": affected["flips"]}
+    for points, cell in affected["moved"].items():
+        happened[f"risk moved by more than {points} points"] = cell
     out: dict[str, float | None] = {
-        "dissimilarity": result.dissimilarity,
-        "distance": result.distance,
-        "decisions changed: share of new rows": result.flips(),
-        "edits": float(len(result.edits)),
-        "leaves": float(result.tree.n_leaves),
+        "dissimilarity": summary["dissimilarity"],
+        "distance": summary["distance"],
+        **{f"{name}: share of new rows": c["count"] / c["of"] for name, c in happened.items()},
+        "edits": float(len(summary["edits"])),
+        "leaves": float(summary["diff"]["trees"]["new"]["n_rules"]),
     }
-    for points, share in result.risk_moved().items():
-        out[f"risk {points.replace('_', ' by more than ')} points: share of new rows"] = share
-    table = result.performance().droplevel("group")
-    for column, what in SCORE_OF.items():
-        for measure, score in table[column].items():
-            out[f"{measure}: {what}"] = float(score)
+    for row in summary["performance"]["measures"]:
+        for column, what in SCORE_OF.items():
+            out[f"{row['metric']}: {what}"] = row[column]["measure"]
     # Without folds there is no honest estimate.
-    return {
-        _NOT_ALLOWED.sub("_", name): value
-        for name, value in out.items()
-        if value is not None and math.isfinite(value)
-    }
+    return {_NOT_ALLOWED.sub("_", name): v for name, v in out.items() if v is not None}
 
 
 def _write_artifacts(result: Retraining, folder: Path, *, report: bool) -> list[Path]:

@@ -18,7 +18,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import steadytree as st
-from steadytree.views import render, summarise
+from steadytree.views.page import drawn_content, page_content
 from tests.audit.audit import QUICK, QUICK_ROWS, Array, Audit, leaves
 from tests.audit.by_hand import (
     check_count,
@@ -29,6 +29,7 @@ from tests.audit.by_hand import (
     wilson,
 )
 from tests.audit.sets import make_case
+from tests.report.samples import page, summary
 
 SHOWN = ("colon", "arrests", "attrition", "contracts", "hawks", "diabetes")
 """Kept and changed with sample weights, class weights, a threshold, several classes, a response."""
@@ -120,7 +121,7 @@ def scores_by_hand(audit: Audit, tree: Any, rows: Array) -> dict[str, tuple[floa
 
 def test_leaves_as_drawn(audit: Audit) -> None:
     """Predicted and observed at each leaf, among the rows that the tree was trained on."""
-    drawn = summarise(audit.result)["trees"]
+    drawn = drawn_content(audit.result.to_dict())["trees"]
     exact = 0
     for side, tree, X, outcomes in sides(audit):
         told, reached = drawn[side], rows_at_nodes(tree, X)
@@ -150,7 +151,7 @@ def test_rules_as_listed(audit: Audit) -> None:
     result, y = audit.result, outcomes_of(audit, audit.case.y_new)
     follows = {tree: audit.leaf_of_new_rows(getattr(result, tree)) for tree in ("deployed", "tree")}
     told = 0
-    for row in summarise(result)["rules"]:
+    for row in result.diff.to_dict()["rules"]:
         for side, name in (("old", "deployed"), ("new", "tree")):
             half, tree = row[side], getattr(result, name)
             if half is None:
@@ -181,29 +182,29 @@ def test_rules_as_listed(audit: Audit) -> None:
 def test_changed_decisions_and_moved_risks(audit: Audit) -> None:
     """Counts and shares, in the head of the page and in its tables."""
     n, result = len(audit.changed), audit.result
-    summary = summarise(result)
-    moved = risk_moved(audit)
+    content = summary(result)
+    affected, moved = content["affected"], risk_moved(audit)
     for told, hits in (
-        (summary["people"]["flips"], audit.changed.sum()),
-        (summary["people"]["moved"]["5"], (moved > 0.05).sum()),
-        (summary["people"]["moved"]["10"], (moved > 0.10).sum()),
+        (affected["flips"], audit.changed.sum()),
+        (affected["moved"]["5"], (moved > 0.05).sum()),
+        (affected["moved"]["10"], (moved > 0.10).sum()),
     ):
         assert (told["count"], told["of"]) == (hits, n)
-    facts = {fact["label"]: fact for fact in summary["headline"]["facts"]}
+    facts = {fact["label"]: fact for fact in page_content(content)["facts"]}
     heads = {"Decisions that change": audit.changed.sum()}
     if audit.classes is not None:
         heads[f"{risk_of(audit)} moves over 5 points"] = (moved > 0.05).sum()
     for label, hits in heads.items():
-        assert facts[label]["detail"]["words"] == f"{hits:,} of {n:,} new rows"
-        check_percent(facts[label]["value"]["words"], hits / n)
-    page = " ".join(render(result).split())
-    assert f"The decision changes for {audit.changed.sum():,} of {n:,} (" in page
+        assert facts[label]["detail"] == f"{hits:,} of {n:,} new rows"
+        check_percent(facts[label]["value"], hits / n)
+    text = " ".join(page(result).split())
+    assert f"The decision changes for {audit.changed.sum():,} of {n:,} (" in text
 
 
 def test_what_other_candidates_would_change(audit: Audit) -> None:
     """The same of the trees that could be chosen instead."""
     result = audit.result
-    told = {c["name"]: c for c in summarise(result)["frontier"]["candidates"]}
+    told = {c["name"]: c for c in result.to_dict()["candidates"]}
     for name, tree in audit.proposed_trees.items():
         if name not in told:
             continue
@@ -213,8 +214,8 @@ def test_what_other_candidates_would_change(audit: Audit) -> None:
         if audit.classes is not None:
             changed = np.array(audit.classes)[tree.label[leaf]] != audit.decided_before
         assert told[name]["flips"]["count"] == changed.sum()
-        assert told[name]["moved_5"]["count"] == (moved > 0.05).sum()
-        assert told[name]["n_rules"] == sum(1 for _ in leaves(tree))
+        assert told[name]["moved"]["5"]["count"] == (moved > 0.05).sum()
+        assert told[name]["n_leaves"] == sum(1 for _ in leaves(tree))
 
 
 def test_tables_by_subgroup(audit: Audit) -> None:
@@ -222,8 +223,8 @@ def test_tables_by_subgroup(audit: Audit) -> None:
     result, n = audit.result, len(audit.changed)
     group = np.array(["first", "second", "third"])[np.arange(n) * 3 // n]
     moved = risk_moved(audit)
-    people = summarise(result, subgroups={"part": group})["people"]
-    (by,) = people["subgroups"]
+    content = summary(result, by={"part": group})
+    (by,) = content["groups"]
     assert [g["group"]["group"] for g in by["groups"]] == ["first", "second", "third"]
     for told in by["groups"]:
         rows = np.flatnonzero(group == told["group"]["group"])
@@ -235,7 +236,7 @@ def test_tables_by_subgroup(audit: Audit) -> None:
         for points, limit in (("5", 0.05), ("10", 0.10)):
             assert told["moved"][points]["count"] == (moved[rows] > limit).sum()
         check_measures(audit, told["measures"], rows)
-    check_measures(audit, people["performance"], np.arange(n))
+    check_measures(audit, content["performance"]["measures"], np.arange(n))
 
 
 def check_measures(audit: Audit, told: list[dict[str, Any]], rows: Array) -> None:
@@ -249,7 +250,7 @@ def check_measures(audit: Audit, told: list[dict[str, Any]], rows: Array) -> Non
             continue
         if np.isnan(value) or np.isnan(own[name][0]):
             continue
-        old = found[name]["old"]
+        old = found[name]["deployed"]
         assert old["measure"] == pytest.approx(value, rel=1e-9, abs=1e-9), name
         assert found[name]["own"]["measure"] == pytest.approx(own[name][0], abs=1e-9), name
         if np.isfinite(hits):
@@ -376,21 +377,19 @@ def test_the_headline_is_of_the_recipe() -> None:
     columns = ["deployed", "recipe", "change", "change_low", "change_high"]
     expected = table.loc["AUC", columns].tolist()
     assert [float(number) for number in found.groups()] == pytest.approx(expected, abs=5.1e-4)
-    summary = summarise(result)
-    (fact,) = [f for f in summary["headline"]["facts"] if f["label"] == "AUC"]
-    assert (
-        fact["value"]["words"]
-        == f"{table.loc['AUC', 'deployed']:.3f} → {table.loc['AUC', 'recipe']:.3f}"
-    )
+    content = summary(result)
+    (fact,) = [f for f in page_content(content)["facts"] if f["label"] == "AUC"]
+    before, after = table.loc["AUC", ["deployed", "recipe"]]
+    assert fact["value"] == f"{before:.3f} → {after:.3f}"
     low, high = (f"{table.loc['AUC', f'change_{end}']:+.3f}" for end in ("low", "high"))
-    assert fact["detail"]["words"].endswith(f"interval {low} to {high}".replace("-", "−"))
-    told = {m["name"]: m for m in summary["people"]["performance"]}
-    assert told["AUC"]["new"]["measure"] == pytest.approx(table.loc["AUC", "recipe"], abs=5e-4)
+    assert fact["detail"].endswith(f"interval {low} to {high}".replace("-", "−"))
+    told = {m["name"]: m for m in content["performance"]["measures"]}
+    assert told["AUC"]["recipe"]["measure"] == pytest.approx(table.loc["AUC", "recipe"], abs=5e-4)
     assert told["AUC"]["own"]["measure"] == pytest.approx(table.loc["AUC", "own"], abs=5e-4)
     for name in ("sensitivity", "specificity"):
         shown = told[f"{name.capitalize()} for 1"]
-        assert shown["new"]["measure"] == pytest.approx(table.loc[name, "recipe"], abs=5e-4)
-        assert shown["old"]["measure"] == pytest.approx(table.loc[name, "deployed"], abs=5e-4)
+        assert shown["recipe"]["measure"] == pytest.approx(table.loc[name, "recipe"], abs=5e-4)
+        assert shown["deployed"]["measure"] == pytest.approx(table.loc[name, "deployed"], abs=5e-4)
     assert result.frontier["score"][result.chosen] == pytest.approx(table.loc["AUC", "recipe"])
 
 

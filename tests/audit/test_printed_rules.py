@@ -16,7 +16,7 @@ import pytest
 
 import steadytree as st
 from steadytree.tree.paths import tree_rules
-from steadytree.views import summarise
+from steadytree.views.page import drawn_content
 from steadytree.views.render import outline_svg
 from tests.audit.by_hand import NOT_KNOWN, follow_words
 from tests.report import samples
@@ -74,21 +74,23 @@ def test_the_words_of_a_pipelines_tree_place_every_row(encoder: str, fills: bool
 def test_the_words_of_a_retraining_place_every_row(encoder: str, fills: bool) -> None:
     result = samples.pipeline_retraining(encoder, fills)
     X = samples.pipeline_rows(1500, 5, new=NEW)
-    summary = summarise(result)
+    diff = result.diff.to_dict()
     for side, tree in (("old", result.deployed), ("new", result.tree)):
         leaf = tree.apply(X)
-        halves = [row[side] for row in summary["rules"] if row[side] is not None]
-        table = [(" and ".join(half["conditions"]), half["leaf"]) for half in halves]
+        halves = [row[side] for row in diff["rules"] if row[side] is not None]
+        table = [
+            (" and ".join(one["words"] for one in half["conditions"]) or "everyone", half["leaf"])
+            for half in halves
+        ]
         check_places(table, by_hand(X), leaf)
         told = [getattr(rule, side) for rule in result.diff.rules]
         check_places([(r.conditions_text, r.leaf) for r in told if r is not None], by_hand(X), leaf)
         for text in (result.diff.to_text(), result.diff.to_markdown()):
             plain = re.sub(r"\\(.)", r"\1", text).replace("&lt;", "<").replace("&gt;", ">")
             assert all(r.conditions_text in plain for r in told if r is not None)
-        drawing = outline_svg(
-            summary["trees"][side], summary["features"], ["no", "yes"], {}, side=side
-        )
-        check_places(list(drawn_rules(drawing, summary["trees"][side])), by_hand(X), leaf)
+        drawn = diff["trees"][side] | drawn_content(diff)["trees"][side]
+        drawing = outline_svg(drawn, diff["features"], ["no", "yes"], {}, side=side)
+        check_places(list(drawn_rules(drawing, drawn)), by_hand(X), leaf)
 
 
 def drawn_rules(drawing: str, tree: dict[str, Any]) -> Iterator[tuple[str, int]]:

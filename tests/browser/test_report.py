@@ -12,7 +12,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from steadytree.tree.tree import Tree
-from steadytree.views import write_report
 from tests.report import samples
 
 pytestmark = pytest.mark.browser
@@ -41,7 +40,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
         path = folder / f"{kind.replace(' ', '-')}.html"
         if not path.exists():
             options = {"subgroups": ["site"]} if kind == "retraining" else {}
-            write_report(KINDS[kind](), path, **options)
+            KINDS[kind]().report(path, **options)
         return path
 
     return path_of
@@ -177,11 +176,13 @@ def test_rules_of_a_candidate_are_worded_as_in_python(report: Any, visit: Any, k
     rows = page.locator("table.candidate-diff tbody tr")
     for k in range(rows.count()):
         rule = int(rows.nth(k).locator("th").inner_text())
-        told = next(row for row in data["rules"] if row["number"] == rule)
+        told = next(row for row in data["diff"]["rules"] if row["number"] == rule)
         for side, cell in (("old", 2), ("new", 3)):
             if told[side] is not None:
-                words = rows.nth(k).locator("td").nth(cell - 1).locator("li").all_text_contents()
-                assert words == told[side]["conditions"]
+                shown = rows.nth(k).locator("td").nth(cell - 1)
+                conditions = [condition["words"] for condition in told[side]["conditions"]]
+                assert shown.locator("li").all_text_contents() == conditions
+                assert shown.locator("strong").inner_text() == told[side]["label"]
 
 
 def test_script_draws_as_the_server_does(report: Any, visit: Any) -> None:

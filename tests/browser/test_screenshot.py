@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from steadytree.views import write_report
 from tests.report import samples
 
 pytestmark = pytest.mark.browser
@@ -33,7 +32,7 @@ def test_screenshot_of_the_report(
         monkeypatch.chdir(tmp_path)
         path = runpy.run_path(str(DEMO))["page"].resolve()
     else:
-        write_report(samples.retraining(), path)
+        samples.retraining().report(path)
     page = visit(path, viewport={"width": 1280, "height": 1320}, device_scale_factor=1.5)
     rule = page.locator("#tree-old .row.leaf .t-back").first
     rule.scroll_into_view_if_needed()

@@ -15,7 +15,7 @@ from steadytree.cli.app import group
 from steadytree.exceptions import HistoryError
 from steadytree.retraining import retrain
 from steadytree.retraining.history import History
-from steadytree.tree.json import load_tree, plain_json
+from steadytree.tree.json import load_tree
 from steadytree.tree.tree import Tree
 from tests.cli.conftest import Files, Run
 
@@ -41,15 +41,16 @@ def test_the_whole_story(run: Run, files: Files, tmp_path: Path) -> None:
     proposed, deployed = load_tree(out / "tree.json"), load_tree(files.tree)
     X = pd.read_parquet(files.new_parquet)
     flips = (proposed.predict(X) != deployed.predict(X)).mean()
-    assert document["flips"] == pytest.approx(flips)
-    assert document["diff"]["flips"] == pytest.approx(flips)
-    names = [row["candidate"] for row in document["frontier"]]
+    for cell in (document["affected"]["flips"], document["diff"]["flips"]):
+        assert cell["count"] / cell["of"] == pytest.approx(flips)
+    names = [row["name"] for row in document["candidates"]]
     assert {"keep", "re-estimate", "from scratch"} <= set(names)
     assert pd.read_csv(out / "candidates.csv")["candidate"].tolist() == names
-    assert sum(row["chosen"] for row in document["frontier"]) == 1
-    groups = document["subgroups"]["clinic"]
-    assert sum(row["n"] for row in groups["flips"]) == len(X)
-    assert {row["group"] for row in groups["performance"]} == set(X["clinic"])
+    assert sum(row["chosen"] for row in document["candidates"]) == 1
+    (clinics,) = document["groups"]
+    assert sum(row["n"]["count"] for row in clinics["groups"]) == len(X)
+    assert {row["group"]["words"] for row in clinics["groups"]} == set(X["clinic"])
+    assert document["explanation"].startswith(document["action"].capitalize())
     assert document["plan"]["clauses"][0]["name"] == "max_flips"
     assert document["history_version"] == 2
     history = History(past)
@@ -181,7 +182,7 @@ def test_defaults_are_those_of_the_python_call(run: Run, files: Files, tmp_path:
         random_state=0,
     )
     assert load_tree(tmp_path / "tree.json") == in_python.tree
-    assert result.document["settings"] == plain_json(in_python.settings)
+    assert result.document["settings"] == in_python.to_dict()["settings"]
     shared = {
         **{"price": "price", "folds": "n_folds"},
         **{"decision_threshold": "decision", "jobs": "n_jobs"},
@@ -290,7 +291,7 @@ def test_the_positive_class(
         *("--test", files.old, "--json", "--out", tmp_path),
     )
     assert found.code == 0, found.err
-    decision = found.document["decision"]
+    decision = found.document["diff"]["policy"]["new"]
     assert decision["positive"] == positive
     assert decision["threshold"] == pytest.approx(threshold)
     tree = load_tree(tmp_path / "tree.json")
@@ -309,8 +310,9 @@ def test_a_final_test_is_in_the_document_and_in_the_text(run: Run, files: Files)
     result = run(*shared, "--test", files.old, "--json")
     assert result.code == 0, result.err
     assert "retrain:" not in result.err  # -q: no progress
-    for row in result.document["test"]:
-        assert {"tree", "n", "score", "flips", "brier", "sensitivity"} <= set(row)
+    assert result.document["test"]["n"]["count"] == 280
+    for row in result.document["test"]["trees"]:
+        assert 0 < row["sensitivity"] <= 1
     text = run(*shared, "--test", files.old).out
     assert "Final test on 280 rows that nothing was trained on; sensitivity to malignant\n" in text
 

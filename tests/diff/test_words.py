@@ -40,7 +40,7 @@ def test_labels_kept_against_the_share_are_marked() -> None:
     assert "label kept although the share says otherwise" in text
     assert "predicts yes 10.0 % -> 70.0 %" in text
     assert diff.to_frame()["kept_against_share"].tolist() == [True, False, False, False]
-    assert diff.to_dict()["rules"][0]["new"]["kept_against_share"] is True
+    assert diff.to_dict()["rules"][0]["new"]["kept"]
 
 
 def test_a_class_that_is_decided_on_no_longer_is_a_loud_warning() -> None:

@@ -281,7 +281,7 @@ def _page_of(result: st.Retraining, *, publish: bool) -> dict[str, str]:
 
 
 def summary_of(page: str) -> dict[str, Any]:
-    """Return the summary that a page carries, without where things are drawn."""
+    """Return the summary that a page carries, without what is drawn."""
     text = page.split('id="report-data">')[1].split("</script>")[0]
     content: dict[str, Any] = plain(json.loads(text))
-    return {key: value for key, value in content.items() if key not in ("geometry", "phrases")}
+    return {key: value for key, value in content.items() if key != "page"}

@@ -45,7 +45,7 @@ def test_schemas_templates_and_types_are_inside(wheel: zipfile.ZipFile) -> None:
     files = set(wheel.namelist())
     for name in (
         "tree/tree.schema.json",
-        "views/summary.schema.json",
+        "publish/summary.schema.json",
         "retraining/history.schema.json",
         "views/templates/report.html.j2",
         "views/templates/report.css",

@@ -72,7 +72,7 @@ def test_branches_of_a_diagram_never_share_a_place(tree: Tree) -> None:
 
 @given(trees(), st.integers(1, 30))
 def test_folding_keeps_to_the_limit_and_counts_all_it_hides(tree: Tree, limit: int) -> None:
-    folded = fold_nodes(tree, limit)
+    folded = fold_nodes(*children(tree), limit)
     layout = layout_outline(*children(tree), folded)
     ends = [p for p in layout.nodes if p.is_leaf or p.hidden]
     assert len(ends) <= max(limit, 1)
@@ -83,22 +83,11 @@ def test_folding_keeps_to_the_limit_and_counts_all_it_hides(tree: Tree, limit: i
 @given(trees(), st.data())
 def test_important_leaves_are_opened_first(tree: Tree, data: st.DataObject) -> None:
     leaf = data.draw(st.sampled_from(tree.leaves.tolist()))
-    folded = fold_nodes(tree, int(tree.node_depth[leaf]) + 1, important=[leaf])
+    folded = fold_nodes(*children(tree), int(tree.node_depth[leaf]) + 1, important=[leaf])
     shown = {p.node for p in layout_outline(*children(tree), folded).nodes}
     assert leaf in shown
 
 
 def test_no_leaf_to_draw_is_an_error() -> None:
     with pytest.raises(InputError, match="max_leaves of 1 or more, got 0"):
-        fold_nodes(Tree(**_one_leaf()), 0)
-
-
-def _one_leaf() -> dict[str, object]:
-    return {
-        "children_left": [-1],
-        "children_right": [-1],
-        "feature": [-1],
-        "threshold": [0.0],
-        "value": [[0.0]],
-        "n_features": 1,
-    }
+        fold_nodes([-1], [-1], 0)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from functools import cache
+from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from jsonschema import Draft202012Validator
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.impute import SimpleImputer
@@ -17,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.diff import TreeDiff, diff_trees
-from steadytree.estimators.results import stable_content
+from steadytree.estimators.results import stable_summary
 from steadytree.estimators.selection import pareto_mask
 from steadytree.formats.rules.read_rules import tree_from_rules
 from steadytree.growing.fitting import ColumnEncoder
@@ -26,6 +28,26 @@ from steadytree.retraining import Retraining, SearchOptions, retrain
 from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
+from steadytree.views import render, write_report
+
+SCHEMA = json.loads(
+    files("steadytree.publish").joinpath("summary.schema.json").read_text(encoding="utf-8")
+)
+
+
+def summary(result: Any, **options: Any) -> dict[str, Any]:
+    """What the page of a result is drawn from, held against the schema."""
+    if isinstance(result, Retraining):
+        options = {"candidate_trees": True, **options}
+    out: dict[str, Any] = result.to_dict(**options)
+    assert json.loads(json.dumps(out, allow_nan=False)) == out
+    Draft202012Validator(SCHEMA["$defs"][out["kind"]] | {"$defs": SCHEMA["$defs"]}).validate(out)
+    return out
+
+
+def page(result: Any, **options: Any) -> str:
+    return render(summary(result, **options))
+
 
 HOSTILE = {
     "html": "<img src=x onerror=alert(1)>&amp;</script><!--",
@@ -178,13 +200,6 @@ def regression_retraining() -> Retraining:
     )
 
 
-def with_changed_decisions(result: Retraining, hits: int) -> Retraining:
-    """The same result, but for the number of rows that it changes the decision of."""
-    copied = replace(result)
-    copied.__dict__["changed_decisions"] = np.arange(len(result.X_new)) < hits
-    return copied
-
-
 def _diff(model: Any, X: Any, y: Any, space: FeatureSpace, **options: Any) -> TreeDiff:
     half = len(X) // 2
     old = as_tree(model.fit(X[:half], y[:half]), space=space, **options)
@@ -285,10 +300,13 @@ def mixed_diff(hostile: bool = False) -> TreeDiff:
 
 
 class StableResult(SimpleNamespace):
-    """What a fitted StableTree holds, and gives to its report."""
+    """What a fitted StableTree holds."""
 
-    def report_content(self) -> Any:
-        return stable_content(self)
+    def to_dict(self, *, publish: bool = False) -> dict[str, Any]:
+        return stable_summary(self, publish=publish)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        return write_report(self.to_dict(), path, **options)
 
 
 def candidate_results(distances: Any, scores: Any, mask: Any) -> dict[str, Any]:

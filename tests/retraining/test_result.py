@@ -15,7 +15,6 @@ from sklearn.tree import DecisionTreeClassifier
 import steadytree as st
 from steadytree.exceptions import InputError, SteadyTreeWarning, UnsupportedModelError
 from steadytree.retraining import retrain
-from steadytree.views import summarise
 from tests.retraining.conftest import QUICK
 
 
@@ -86,7 +85,7 @@ def test_the_new_policy_s_positive_class_is_measured_and_named(cancer, before):
     assert table.loc["sensitivity", "own"] == (found[truth == "ill"] == "ill").mean()
     old = first.predict(X[250:])
     assert table.loc["sensitivity", "deployed"] == (old[truth == "ill"] == "ill").mean()
-    names = [row["name"] for row in summarise(result)["people"]["performance"]]
+    names = [row["name"] for row in result.to_dict()["performance"]["measures"]]
     assert "Sensitivity for ill" in names
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from steadytree.cli.output import Output
 from steadytree.cli.run_folder import RunFolder
-from steadytree.cli.show_command import decision_data, tree_of
+from steadytree.cli.show_command import tree_of
 from steadytree.cli.tables import read_rows, reading_of, with_columns
 from steadytree.diff import TreeDiff, published_diff
 from steadytree.diff.comparison import compare as compare_trees
@@ -56,22 +56,18 @@ def compare(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
             "groups": rows.groups,
         }
     found = compare_trees(before, after, plan=plan, trained_on=options.trained_on, **counted)
-    subgroups: dict[str, pd.DataFrame] = {}
-    if rows is not None:
-        subgroups = {name: found.flips(rows.column(name)) for name in options.subgroups}
+    by = {} if rows is None else {name: rows.column(name) for name in options.subgroups}
     write_diff(folder, found.diff, publish=options.publish)
-    folder.report("report.html", found.diff, publish=options.publish)
+    folder.report("report.html", found, publish=options.publish)
     check = found.plan_check
     text = [found.to_text()]
-    text += [f"By {PLAIN.name(name)}\n{table_text(flips)}" for name, flips in subgroups.items()]
+    text += [f"By {PLAIN.name(name)}\n{table_text(found.flips(b))}" for name, b in by.items()]
     document = {
         "old": str(old),
         "new": str(new),
         "identical": identical,
         "read": None if rows is None else rows.read.to_dict(),
-        "decision": {"old": decision_data(before), "new": decision_data(after)},
-        **found.to_dict(),
-        "subgroups": {name: {"flips": flips} for name, flips in subgroups.items()},
+        **found.to_dict(by=by),
     }
     return finish(check, text, document, output, folder)
 

@@ -13,7 +13,7 @@ from steadytree.cli.compare_command import finish, plan_of, table_text, write_di
 from steadytree.cli.fit_command import policy_of
 from steadytree.cli.output import Output
 from steadytree.cli.run_folder import RunFolder
-from steadytree.cli.show_command import decision_data, tree_of
+from steadytree.cli.show_command import tree_of
 from steadytree.cli.tables import (
     RowTable,
     read_rows,
@@ -24,7 +24,6 @@ from steadytree.publish import names_of_diff, publish_tree
 from steadytree.retraining import Retraining, Rows, SearchOptions
 from steadytree.retraining import retrain as retrain_tree
 from steadytree.retraining.history import History
-from steadytree.tree.json import plain_json
 from steadytree.tree.tree import Tree
 from steadytree.tree.words import PLAIN
 
@@ -65,32 +64,12 @@ def retrain(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
         version = history.append(result, note=f"retrained on {options.data.name}")
         status = history.versions["status"][version]
         output.say(f"recorded as version {version} of {options.history}: {status}")
-    flips = {name: result.flips(by) for name, by in subgroups.items()}
+    summary = result.to_dict(by=subgroups)
     document = {
         "deployed": str(options.deployed),
         "read": [table.read.to_dict() for table in (rows, old, test) if table is not None],
-        "chosen": result.chosen,
-        "dissimilarity": result.dissimilarity,
-        "distance": result.distance,
-        "flips": result.flips(),
-        **result.answer.to_dict(),
+        **summary,
         "explanation": result.explain(),
-        "decision": decision_data(result.tree),
-        "test": result.test,
-        "edits": list(result.edits),
-        "drift": _drift_data(result),
-        "notes": list(result.notes),
-        "space_note": result.space_note or None,
-        "changed_columns": dict(result.changed_columns),
-        "frontier": result.frontier,
-        "performance": result.performance(),
-        "plan": result.plan_check.to_dict(),
-        "subgroups": {
-            name: {"flips": flips[name], "performance": result.performance(by)}
-            for name, by in subgroups.items()
-        },
-        "diff": result.diff.to_dict(),
-        "settings": result.settings,
         "history_version": version,
     }
     text = [result.explain()]
@@ -100,8 +79,8 @@ def retrain(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
     text += [result.space_note] if result.space_note else []
     text.append(_frontier_text(result.frontier))
     text += [
-        f"Decisions that change, by {PLAIN.name(name)}\n{table_text(table)}"
-        for name, table in flips.items()
+        f"Decisions that change, by {PLAIN.name(name)}\n{table_text(result.flips(by))}"
+        for name, by in subgroups.items()
     ]
     return finish(result.plan_check, text, document, output, folder)
 
@@ -153,13 +132,6 @@ def _write_files(
         folder.table("candidates.csv", result.frontier)
     write_diff(folder, result.diff, publish=publish)
     folder.report("report.html", result, subgroups=subgroups, publish=publish)
-
-
-def _drift_data(result: Retraining) -> dict[str, Any] | None:
-    if result.drift is None:
-        return None
-    found = {k: v for k, v in vars(result.drift).items() if not k.startswith("_")}
-    return dict(plain_json(found, 4))
 
 
 def _test_text(result: Retraining, scores: pd.DataFrame, n_rows: int) -> str:

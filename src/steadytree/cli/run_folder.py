@@ -248,9 +248,7 @@ class RunFolder:
     def report(self, name: str, subject: Any, **options: Any) -> None:
         """Write the HTML report of something that has one."""
         if self._is_asked:
-            from steadytree.views import write_report
-
-            self.write(name, lambda path: write_report(subject, path, **options))
+            self.write(name, lambda path: subject.report(path, **options))
 
     def finish(self, exit_code: int = 0) -> None:
         """Let all files take their names at once, and say so; an interrupt waits for it."""

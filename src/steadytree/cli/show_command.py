@@ -13,6 +13,7 @@ from steadytree._io import check_writable
 from steadytree._text import harmless
 from steadytree.cli.output import Output
 from steadytree.cli.run_folder import same_file
+from steadytree.diff.diff_summary import policy_data
 from steadytree.exceptions import InputError
 from steadytree.plugins import (
     export_tree,
@@ -92,7 +93,7 @@ def tree_data(tree: Tree) -> dict[str, Any]:
         "n_leaves": tree.n_leaves,
         "depth": tree.depth,
         "decision_threshold": tree.decision_threshold,
-        "decision": decision_data(tree),
+        "decision": policy_data(tree),
         "rules": _rules_data(tree),
     }
 
@@ -136,22 +137,6 @@ def _observed_data(seen: Observed | None, leaf: int) -> dict[str, Any] | None:
         "steadied_by": seen.steadied_by[leaf].tolist(),
         "strength": float(seen.strength[leaf]),
         "old_share": seen.old_share,
-    }
-
-
-def decision_data(tree: Tree) -> dict[str, Any] | None:
-    """Return the policy that turns shares into decisions; None in regression."""
-    if tree.classes is None:
-        return None
-    decision = tree.decision
-    two = len(tree.classes) == 2
-    return {
-        "words": decision.words(tree.classes),
-        "threshold": decision.threshold,
-        "positive": tree.classes[decision.position] if two else None,
-        "class_weight": decision.class_weight,
-        "origin": decision.origin,
-        "steady": decision.steady,
     }
 
 

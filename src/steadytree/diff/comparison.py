@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from steadytree._views import notebook_view, write_report
 from steadytree.diff import TreeDiff, diff_trees
+from steadytree.diff.diff_summary import affected_groups, moved_cells, rarest_rows
 from steadytree.distance import tree_distance
 from steadytree.evaluation.cross_fitting import CrossFitted, check_rowwise, decides_alike
 from steadytree.evaluation.locks import forbidden_before, keeps_locks, resolve_locks
@@ -41,9 +42,12 @@ from steadytree.evaluation.plan_check import (
     check_plan,
     unknown_shares,
 )
-from steadytree.evaluation.scores import Predictions, predict_rows
+from steadytree.evaluation.scores import Predictions, predict_rows, quantile
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.plugins import read_model
+from steadytree.publish import publish as published
+from steadytree.publish.cells import SUMMARY, change, people
+from steadytree.publish.cells import score as score_cell
 from steadytree.tree.alignment import (
     JoinedSpace,
     common_space,
@@ -336,41 +340,81 @@ class TreeComparison:
             lines = [f"Policy of the old tree: {old}.", f"Policy of the new tree: {new}."]
         return [*lines, *self.one_decision.values()]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; ``diff`` is laid out as :meth:`TreeDiff.to_dict` says.
+    def to_dict(self, *, by: Any = (), publish: bool = False) -> dict[str, Any]:
+        """Return everything about it as plain values; ``diff`` is :meth:`TreeDiff.to_dict`.
+
+        Parameters
+        ----------
+        by : sequence of str, or mapping of str to column, array or function
+            Columns to report changed decisions by.
+        publish : bool, default False
+            For others: people rounded (``steadytree.publish.publish``), rare categories not named.
 
         Returns
         -------
         dict
         """
-        return {
+        diff, n = self.diff, 0 if self.rows is None else len(self.rows)
+        named = by if isinstance(by, Mapping) else {str(column): column for column in by}
+        moved = self.risk_moved()
+        summary = {
+            **SUMMARY,
+            "kind": "comparison",
+            "published": False,
             "dissimilarity": self.dissimilarity,
             "distance": self.distance,
-            "flips": self.diff.flips,
-            "risk_moved": self.risk_moved(),
-            "score": None if self.score is None else asdict(self.score),
-            "changed_columns": dict(self.changed_columns),
+            "affected": None
+            if diff.flips is None or moved is None
+            else {
+                "n": people(n),
+                "flips": people(diff.flips * n, n),
+                "moved": moved_cells(moved, n, "both"),
+            },
+            "groups": [affected_groups(name, self.flips(column)) for name, column in named.items()],
+            "score": None if self.score is None else self._score_data(self.score),
+            "changed_columns": [{"column": k, "why": v} for k, v in self.changed_columns.items()],
             "one_decision": dict(self.one_decision),
             "plan": self.plan_check.to_dict(),
             "space_note": self.space_note or None,
-            "diff": self.diff.to_dict(),
+            "diff": diff.to_dict(publish=publish),
+        }
+        return published(summary) if publish else summary
+
+    def _score_data(self, moved: ScoreChange) -> dict[str, Any]:
+        """Return both scores as cells, with what they are worth."""
+        assert self.rows is not None
+        half = quantile(0.95) * moved.change_se
+        rarest = rarest_rows(self.rows.y, classifier=self.diff.old.is_classifier)
+        return {
+            "name": moved.name,
+            "old": score_cell(moved.old, rarest),
+            "new": score_cell(moved.new, rarest),
+            "change": change(moved.change, moved.change - half, moved.change + half, rarest),
+            "trained_on": moved.trained_on,
         }
 
-    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        publish: bool = False,
+    ) -> Path:
         """Write the comparison as one self-contained HTML page.
 
         Parameters
         ----------
         path : path-like
-        **options
-            Of :func:`steadytree.views.summarise`: ``title``, ``level``, ``publish`` (people
-            rounded, for others).
+        title : str, optional
+            Heading of the page.
+        publish : bool, default False
+            For others: as in :meth:`to_dict`.
 
         Returns
         -------
         Path
         """
-        return write_report(self.diff, path, **options)
+        return write_report(self.to_dict(publish=publish), path, title=title)
 
     def __repr__(self) -> str:
         share = self.diff.flips

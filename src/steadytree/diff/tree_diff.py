@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from steadytree._text import harmless_words
-from steadytree._views import ReportContent, notebook_view, write_report
+from steadytree._views import notebook_view, write_report
 from steadytree.diff.changes import Rule, RuleChange, SplitChange, count_rules
-from steadytree.publish.cells import Text, people, text
-from steadytree.tree.json import plain_json
+from steadytree.diff.diff_summary import diff_summary, kept_data
+from steadytree.publish import names_for_others, rare_words
+from steadytree.publish import publish as published
+from steadytree.publish.cells import people_words
 from steadytree.tree.words import PLAIN, WordStyle, format_number, listed
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
     from steadytree.tree.space import FeatureSpace
     from steadytree.tree.tree import Tree
-
-SCHEMA_VERSION = 1
 
 STATUSES = ("kept", "relabelled", "moved", "added", "dropped")
 """Status of a rule: the same; other label only; other conditions; only new; only old."""
@@ -237,101 +237,47 @@ class TreeDiff:
                 row[f"{side}_observed"] = one.numbers.observed_words()
         return row
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, in a stable layout.
+    def to_dict(self, *, publish: bool = False) -> dict[str, Any]:
+        """Return everything about the change as plain values: what pages and JSON are drawn from.
 
-        Version 1, top level: ``schema_version``, ``kind`` ("tree-diff"), ``task``,
-        ``classes``, ``positive`` (of two classes the one whose shares are shown),
-        ``lost_classes`` (decided for nobody any more), ``hardly_found`` (classes),
-        ``decision`` (old and new, in words), ``unchanged``, ``dissimilarity``,
-        ``distance``, ``counts`` (kept, relabelled, moved, added, dropped, old_rules,
-        new_rules), ``predictors`` (gained, lost, kept), ``n_rows``, ``flips``,
-        ``mean_value_shift``, ``splits``, ``rules``.
+        Laid out as :doc:`the schema of summaries </reference/formats>` says: rules before and
+        after, with what was counted among the rows given, changes of splits, both trees.
 
-        Each of ``splits``: ``kind`` (moved, added, removed, replaced,
-        categories_changed, missing_changed), ``only_conditions``, ``feature``,
-        ``new_feature``, ``first``, ``from``, ``to``, ``shift``, ``share_of_range``,
-        ``categories``, ``new_categories``, ``rules`` (numbers), ``share``, ``text``.
-
-        Each of ``rules``: ``number``, ``status``, ``kinds``, ``relabelled``,
-        ``value_change``, ``cost``, ``overlap``, ``share_in_both``, ``changes`` (each
-        ``kind``, ``feature``, ``side``, ``from``, ``to``, ``shift``,
-        ``share_of_range``, ``gained``, ``lost``, ``text``), and ``old`` and ``new``:
-        null, or ``leaf``, ``text``, ``label``, ``value`` (list: what the leaf predicts),
-        ``trained_on`` (null, or ``rows``, ``outcomes`` of the class shown, ``mean``: observed
-        among the rows the tree was trained on), ``kept_against_share``, ``kept`` (why, in
-        words), ``share``, ``rows``, ``outcomes``, ``outcome_rate`` (observed among the rows
-        given), ``conditions`` (each ``feature``, ``lower``, ``upper``, ``categories``,
-        ``present``, ``missing``, ``text``).
-
-        What is unknown or unbounded is null. New entries may be added within a version;
-        none is removed or changes its meaning.
+        Parameters
+        ----------
+        publish : bool, default False
+            For others: people rounded (``steadytree.publish.publish``), rare categories not named.
 
         Returns
         -------
         dict
         """
-        given_up = self.classes_given_up
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "kind": "tree-diff",
-            "task": "regression" if self.classes is None else "classification",
-            "classes": plain_json(self.classes),
-            "positive": plain_json((self.classes or ())[self.positive])
-            if self.positive is not None
-            else None,
-            "lost_classes": plain_json(self.lost_classes),
-            "hardly_found": plain_json([c for c, nobody in given_up.items() if not nobody]),
-            "decision": {
-                "old": self.old.decision.words(self.old.classes),
-                "new": self.new.decision.words(self.new.classes),
-            },
-            **_plain(self, "unchanged dissimilarity distance counts"),
-            "predictors": _plain(self, _PREDICTORS),
-            **_plain(self, "n_rows flips mean_value_shift"),
-            "splits": [_plain(split, _SPLIT) for split in self.splits],
-            "rules": [_rule_change_dict(rule) for rule in self.rules],
-        }
+        if not publish:
+            return diff_summary(self)
+        return published(diff_summary(names_for_others(self)), rare_words(self))
 
-    def report_content(self) -> ReportContent:
-        """Return what the report shows of it.
-
-        Returns
-        -------
-        ReportContent
-        """
-        affected = None
-        if self.flips is not None and self.n_rows is not None:
-            affected = ("", self.flips * self.n_rows, self.n_rows, "rows")
-        return ReportContent(
-            kind="diff",
-            title="What changed between two decision trees",
-            names=("Old tree", "New tree"),
-            diff=self,
-            affected=affected,
-            provenance=(
-                ("Old tree", self.old),
-                ("New tree", self.new),
-                ("Feature space", self.space),
-                *([("Rows counted", f"{self.n_rows:,}")] if self.n_rows else []),
-            ),
-        )
-
-    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        publish: bool = False,
+    ) -> Path:
         """Write the comparison as one self-contained HTML page.
 
         Parameters
         ----------
         path : path-like
-        **options
-            Of :func:`steadytree.views.summarise`: ``title``, ``level``, ``publish`` (people
-            rounded, for others).
+        title : str, optional
+            Heading of the page.
+        publish : bool, default False
+            For others: as in :meth:`to_dict`.
 
         Returns
         -------
         Path
         """
-        return write_report(self, path, **options)
+        return write_report(self.to_dict(publish=publish), path, title=title)
 
     def __repr__(self) -> str:
         counts = status_counts(self)
@@ -342,44 +288,6 @@ class TreeDiff:
 
     def _repr_html_(self) -> str:
         return notebook_view(self)
-
-
-_PREDICTORS = "gained=predictors_gained lost=predictors_lost kept=predictors_kept"
-_CONDITION = "feature=name lower upper categories=allowed present missing"
-_CHANGE = "kind feature=name side from=old_bound to=new_bound shift share_of_range gained lost text"
-_SPLIT = (
-    "kind only_conditions feature=name new_feature=new_name first from=old_bound to=new_bound "
-    "shift share_of_range categories new_categories rules share text"
-)
-_RULE_CHANGE = "number status kinds relabelled value_change cost overlap share_in_both"
-_RULE = "kept_against_share kept share rows outcomes outcome_rate"
-
-
-def _plain(item: Any, fields: str) -> dict[str, Any]:
-    """Attributes as plain values, by their own names or, "from=old_bound", by others."""
-    named = (field.partition("=") for field in fields.split())
-    return {key: plain_json(getattr(item, name or key)) for key, _, name in named}
-
-
-def _rule_change_dict(rule: RuleChange) -> dict[str, Any]:
-    return {
-        **_plain(rule, _RULE_CHANGE),
-        "changes": [_plain(change, _CHANGE) for change in rule.changes],
-        "old": _rule_dict(rule.old),
-        "new": _rule_dict(rule.new),
-    }
-
-
-def _rule_dict(rule: Rule | None) -> dict[str, Any] | None:
-    if rule is None:
-        return None
-    known = rule.numbers.rows is not None
-    return {
-        **_plain(rule, "leaf text label value"),
-        "trained_on": _plain(rule.numbers, "rows outcomes mean") if known else None,
-        **_plain(rule, _RULE),
-        "conditions": [{**_plain(c, _CONDITION), "text": str(c)} for c in rule.conditions],
-    }
 
 
 # -- in words --------------------------------------------------------------------------
@@ -416,8 +324,8 @@ def headline(diff: TreeDiff) -> list[str]:
     for what, names in (("gained", diff.predictors_gained), ("lost", diff.predictors_lost)):
         if names:
             lines.append(f"Predictors {what}: {', '.join(map(PLAIN.name, names))}.")
-    if diff.kept_against_share:
-        lines.append(kept_sentence(diff))
+    if (kept := kept_data(diff)) is not None:
+        lines.append(kept_sentence(kept))
     return lines
 
 
@@ -440,23 +348,18 @@ def given_up_words(
     return f"WARNING: {new} {', and '.join(parts)}." if parts else ""
 
 
-def kept_sentence(diff: TreeDiff) -> Text:
+def kept_sentence(kept: Mapping[str, Any], style: WordStyle = PLAIN) -> str:
     """Say which rules keep their label against their share, and how many rows that concerns."""
-    against = [r.new for r in diff.kept_against_share if r.new is not None]
-    numbers = listed([r.number for r in diff.kept_against_share], "and")
-    one = len(against) == 1
+    one, rows = len(kept["rules"]) == 1, kept["rows"]
+    numbers = listed(kept["rules"], "and")
     what = f"Rule{'' if one else 's'} {numbers} keep{'s its' if one else ' their'} decision"
-    counts = [r.numbers.rows if diff.n_rows is None else r.rows for r in against]
-    known = [count for count in counts if count is not None]
-    whom = text()
-    if diff.n_rows is not None:
-        whom = text(" (", people(sum(known), diff.n_rows, "of"), " rows)")
-    elif len(known) == len(counts):
-        whom = text(" (", people(sum(known)), " training rows)")
-    reasons = {rule.kept.removeprefix("kept: the share ") for rule in against}
-    if len(reasons) == 1 and "standard error" in (why := reasons.pop()):
-        return text(f"{what}: the predicted share {why}", whom, ".")
-    return text(f"{what} although the predicted share says otherwise", whom, ".")
+    whom = ""
+    if rows is not None:
+        training = "training " if rows["of"] is None and "of_below" not in rows else ""
+        whom = f" ({people_words(rows, 'of', style)} {training}rows)"
+    if kept["reason"]:
+        return f"{what}: the predicted share {kept['reason']}{whom}."
+    return f"{what} although the predicted share says otherwise{whom}."
 
 
 def rule_facts(diff: TreeDiff, rule: RuleChange, *, changes: bool = True) -> list[str]:

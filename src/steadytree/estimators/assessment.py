@@ -31,6 +31,7 @@ from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedMod
 from steadytree.growing.collections import draw_bootstrap
 from steadytree.growing.fitting import Task, TrainingData, fit_tree
 from steadytree.plugins import read_model
+from steadytree.publish.cells import SUMMARY
 from steadytree.tree.decision import one_decision_of_leaves, warn_of_one_decision
 from steadytree.tree.json import plain_json
 from steadytree.tree.space import FeatureSpace
@@ -270,6 +271,9 @@ class StabilityAssessment:
         """
         frames = ("scores", "splits", "cut_points", "importances", "top_features", "sizes")
         return {
+            **SUMMARY,
+            "kind": "assessment",
+            "published": False,
             "learner": self.learner,
             "resample": self.resample,
             "n_resamples": len(self.trees),

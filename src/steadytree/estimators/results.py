@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -19,15 +19,19 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree._views import CandidateTrees, ReportContent
 from steadytree.diff import diff_trees
+from steadytree.diff.candidate_trees import add_candidate_trees
+from steadytree.diff.diff_summary import diff_summary
 from steadytree.distance.distances import normalised, weighted_means
 from steadytree.distance.variants import check_options, paths_of
 from steadytree.estimators.selection import pareto_mask
 from steadytree.evaluation.holdout import measure_each
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.growing.collections import PAPER_GRID, Collection
-from steadytree.publish.cells import Text, dissimilarity, score, text
+from steadytree.publish import names_for_others
+from steadytree.publish import publish as published
+from steadytree.publish.cells import SUMMARY, people, score
+from steadytree.tree.json import plain_json
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
@@ -265,78 +269,86 @@ def _checked(objective: Callable[[Tree], float], name: str) -> Callable[[Tree], 
     return measure
 
 
-# -- the choice in a report ----------------------------------------------------------------
+# -- the choice as plain data --------------------------------------------------------------
 
 
-_HOW = (
-    "on rows held out from growing. The score that a tree is chosen by flatters it; the "
-    "headline's estimate is of the choosing as a whole, on folds it was not made on"
-)
-
-
-def stable_content(model: Any) -> ReportContent:
-    """Return what the report shows of a fitted stable tree."""
+def stable_summary(model: Any, *, publish: bool = False) -> dict[str, Any]:
+    """Return what there is to say of a fitted stable tree and of those it was chosen among."""
     trees, results = list(model.candidates_), model.results_
     best, space = int(model.best_index_), model.feature_space_
-    chosen = trees[best]
-    settings = [column for column in results if column.startswith("param_")]
-    records = [
-        {
-            "name": f"Candidate {i + 1}",
-            "distance": float(row["mean_distance"]),
-            "score": float(row["selection_score"]),
-            "score_se": float(row["selection_score_se"]),
-            "on_frontier": bool(row["on_frontier"]),
-            "chosen": i == best,
-            "settings": ", ".join(
-                f"{name.removeprefix('param_')} {row[name]}" for name in settings
-            ),
-        }
-        for i, row in enumerate(results.to_dict("records"))
-    ]
-    return ReportContent(
-        kind="stable",
-        title="A stable decision tree",
-        names=("", "Chosen tree"),
-        diff=diff_trees(chosen, chosen, space=space),
-        single=True,
-        sentences=(
-            f"One tree was chosen among {len(trees):,} candidates; "
-            f"{results['on_frontier'].sum():,} of them offer a trade-off that no other one beats.",
-        ),
-        facts=(
-            _steadiness(results.iloc[best]),
-            _honest_score(model),
-            ("Rules", str(chosen.n_leaves), f"depth {chosen.depth}"),
-        ),
-        candidates=CandidateTrees(
-            records=records,
-            trees=trees,
-            base_name="the chosen tree",
-            distance_name="Mean distance to the first collection of trees",
-            score_name="Score used for choosing",
-            objectives="a smaller distance and a better score",
-        ),
-        provenance=(
-            ("Chosen tree", chosen),
-            ("How the score was estimated", _HOW),
-            ("Feature space", space),
-        ),
-        settings=model.get_params(deep=False),
-    )
-
-
-def _steadiness(chosen: pd.Series) -> tuple[str, Text, str]:
-    """How far the chosen tree is from the first collection."""
-    detail = f"to the trees of the first collection; distance {chosen['mean_distance']:.2f}"
-    return "Mean dissimilarity", text(dissimilarity(chosen["mean_dissimilarity"])), detail
-
-
-def _honest_score(model: Any) -> tuple[str, Text, str]:
-    """Score of the choosing as a whole where it was estimated, else the one chosen by."""
+    chosen, rows = trees[best], results.to_dict("records")
+    candidates = [_candidate(i, row, trees[i], i == best) for i, row in enumerate(rows)]
+    compact = add_candidate_trees(candidates, trees, base=chosen, space=space)
+    drawn = () if publish else {j for tree in compact for j in tree["f"]}
     estimate, error = model.score_estimate_, model.score_estimate_se_
-    chosen_by = score(model.selection_score_, None)
-    if not math.isfinite(estimate):
-        return "Score", text(chosen_by), "on the rows used for choosing: it flatters"
-    spread = text(", standard error ", score(error, None)) if math.isfinite(error) else ""
-    return "Score", text(score(estimate, None)), text("estimate", spread, "; chosen by ", chosen_by)
+    summary = {
+        **SUMMARY,
+        "kind": "stable",
+        "published": False,
+        "chosen": candidates[best]["name"],
+        "distance": float(rows[best]["mean_distance"]),
+        "dissimilarity": float(rows[best]["mean_dissimilarity"]),
+        # Of the choosing as a whole, on folds it was not made on; and the score chosen by.
+        "estimate": score(estimate, None, error) if math.isfinite(estimate) else None,
+        "chosen_by": score(model.selection_score_, None),
+        "candidates": candidates,
+        "candidate_trees": compact,
+        "diff": _only_tree(chosen, space, drawn=drawn, publish=publish),
+        "settings": {k: _setting(v) for k, v in model.get_params(deep=False).items()},
+    }
+    return published(summary) if publish else summary
+
+
+def _candidate(i: int, row: Mapping[str, Any], tree: Tree, chosen: bool) -> dict[str, Any]:
+    settings = [column for column in row if column.startswith("param_")]
+    return {
+        "name": f"Candidate {i + 1}",
+        "kind": "",
+        "price": None,
+        "distance": float(row["mean_distance"]),
+        "dissimilarity": float(row["mean_dissimilarity"]),
+        "n_leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "edits": [],
+        "on_frontier": bool(row["on_frontier"]),
+        "chosen": chosen,
+        "score": score(row["selection_score"], None, row["selection_score_se"]),
+        "flips": None,
+        "moved": None,
+        "parameters": ", ".join(f"{name.removeprefix('param_')} {row[name]}" for name in settings),
+        "tree": None,
+        "counts": None,
+    }
+
+
+def _only_tree(
+    tree: Tree, space: FeatureSpace, *, drawn: Iterable[int], publish: bool
+) -> dict[str, Any]:
+    """Return a tree as the new one of a diff that has no old one.
+
+    The rows of a rule are those that it was trained on.
+    """
+    diff = diff_trees(tree, tree, space=space)
+    if publish:
+        diff = names_for_others(diff)
+    out = diff_summary(diff, drawn=set(drawn))
+    total = float(tree.weight[0])
+    for rule in out["rules"]:
+        rule["old"] = None
+        if total > 0:
+            rule["new"]["rows"] = people(tree.weight[rule["new"]["leaf"]], total, "share")
+    out["trees"]["old"] = out["policy"]["old"] = None
+    return out
+
+
+def _setting(value: Any) -> Any:
+    """Return a setting that is short enough to read; data passed as one is only described."""
+    if isinstance(value, (list, tuple, set, frozenset)) and len(value) <= 12:
+        return plain_json(value)
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return plain_json(value)
+    if isinstance(value, Mapping):
+        return {str(k): repr(v) for k, v in value.items()}
+    if hasattr(value, "shape"):
+        return f"given ({' × '.join(str(n) for n in value.shape)})"
+    return getattr(value, "__name__", None) or type(value).__name__

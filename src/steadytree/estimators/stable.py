@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree._views import ReportContent, write_report
+from steadytree._views import write_report
 from steadytree.distance.variants import check_options
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
@@ -37,7 +37,7 @@ from steadytree.estimators.results import (
     largest_depth,
     mean_distances,
     ranked,
-    stable_content,
+    stable_summary,
     warn_of_large_leaves,
 )
 from steadytree.estimators.selection import Rule, check_rule, check_tolerance, select_candidate
@@ -258,32 +258,29 @@ class _StableTree(TreeLearner):
         tree: Tree = self.best_estimator_.to_tree()
         return tree
 
-    def report_content(self) -> ReportContent:
-        """Return what the report shows of the choice.
-
-        Returns
-        -------
-        ReportContent
-        """
-        check_is_fitted(self)
-        return stable_content(self)
-
-    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        publish: bool = False,
+    ) -> Path:
         """Write the choice of this tree among its candidates as one HTML page.
 
         Parameters
         ----------
         path : path-like
-        **options
-            Of :func:`steadytree.views.summarise`: ``title``, ``level``, ``publish`` (people
-            rounded, for others).
+        title : str, optional
+            Heading of the page.
+        publish : bool, default False
+            For others: people rounded (``steadytree.publish.publish``), rare categories not named.
 
         Returns
         -------
         Path
         """
         check_is_fitted(self)
-        return write_report(self, path, **options)
+        return write_report(stable_summary(self, publish=publish), path, title=title)
 
     def fit(
         self,

@@ -1,31 +1,33 @@
 """Numbers about people, each with what it is: so that one function can round them all.
 
-A report says "12 of 43 (28 %)" in a hundred places. Were it only words, nobody could tell later
+A summary says "12 of 43 (28 %)" in a hundred places. Were it only words, nobody could tell later
 which of them count people. So every such number is a cell, a small dictionary whose first key
-names its kind, with its words beside it; sentences are made of text and cells. Whoever has the
-data reads the words; :func:`publish` makes other cells, and other words, for others: none of 1 to 4
-people follows from them.
+names its kind, with its words on a page beside it. Whoever has the data reads these;
+:func:`publish` makes other cells, and other words, for others: none of 1 to 4 people follows from
+them.
 
 Counts are rounded to the nearest 5, as statistical offices do. That alone gives people away: of
 four groups of 5 and a total of 10, all rounded, each has 3 people, because nothing else fits. So
 what would read 0 or 5 reads "< 8", and a number below 8 can always be another one.
 
 The kinds: ``count`` (people, of how many), ``risk`` (a predicted share), ``mean`` (of a response),
-``score`` (AUC, R²), ``change`` (of a score), ``measure`` (of decisions or predictions), ``group``
-(the name of a group of people), ``apart`` (a dissimilarity), ``edit`` (a change of a rule, which
-may name categories) and ``internal`` (words for whoever has the data alone).
+``score`` (AUC, R²), ``change`` (of a score), ``measure`` (of decisions or predictions) and
+``group`` (the name of a group of people).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from steadytree.tree.words import PAGE, PLAIN, WordStyle
+from steadytree.tree.words import PAGE, WordStyle
 
 Cell = dict[str, Any]
+
+SUMMARY = {"schema": "steadytree-summary", "version": 1}
+"""Opens every summary; ``summary.schema.json`` in this package is the schema of all kinds."""
 
 _NONE = "–"
 _INTERVAL = re.compile(r"[(\[](?P<low>[^,]+), (?P<high>[^\])]+)[\])]")
@@ -101,11 +103,6 @@ def change(
     return with_words({"change": _known(value), **ends, "of": _whole(of), "digits": digits})
 
 
-def dissimilarity(share: float) -> Cell:
-    """Give how far apart two trees are, which knows the ranges of the data by its digits."""
-    return with_words({"apart": float(share)})
-
-
 def measure(
     value: float,
     low: float,
@@ -142,16 +139,6 @@ def without_ends(names: list[str]) -> list[str]:
     return out + (["(missing)"] if len(found) < len(names) else [])
 
 
-def edit(words: str) -> Cell:
-    """Write a change of a rule, which may name categories."""
-    return with_words({"edit": words})
-
-
-def internal(words: str) -> Cell:
-    """Write what is for whoever has the data alone."""
-    return with_words({"internal": words})
-
-
 def _known(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
@@ -160,49 +147,17 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
-# -- sentences -------------------------------------------------------------------------
-
-
-class Text(str):
-    """A text that knows its cells; as a string it reads as for whoever has the data.
-
-    Attributes
-    ----------
-    parts : tuple of str and Cell
-    """
-
-    parts: tuple[str | Cell, ...]
-
-
-def text(*parts: str | Text | Cell) -> Text:
-    """Join strings, texts and cells."""
-    flat: list[str | Cell] = []
-    for part in parts:
-        flat += part.parts if isinstance(part, Text) else [part]
-    out = Text(parts_words(flat, PLAIN))
-    out.parts = tuple(part for part in flat if part != "")
-    return out
-
-
-def parts_words(parts: Iterable[str | Cell], style: WordStyle = PAGE) -> str:
-    """Write the parts of a text."""
-    return "".join(
-        part
-        if isinstance(part, str)
-        else str(part["words"])
-        if style is PAGE
-        else cell_words(part, style)
-        for part in parts
-    )
-
-
 # -- words -----------------------------------------------------------------------------
 
 
 def cell_words(cell: Cell, style: WordStyle = PAGE) -> str:
     """Write a cell, exact or published."""
-    kind = next(kind for kind in _KINDS if kind in cell)
-    return _KINDS[kind][0](cell, style)
+    return _KINDS[next(iter(cell))][0](cell, style)
+
+
+def people_words(cell: Cell, form: str, style: WordStyle = PAGE) -> str:
+    """Write a count of people in another form than its own."""
+    return cell_words({**cell, "form": form}, style)
 
 
 def _end(cell: Cell) -> tuple[str, float] | None:
@@ -294,70 +249,72 @@ def _measure_words(cell: Cell, style: WordStyle) -> str:
     return f"{write(cell['measure'])}{unit}{limits}"
 
 
-def _plain_words(cell: Cell, style: WordStyle) -> str:
-    """Words of a cell that is words: of a group, an edit, or for the owner of the data alone."""
-    return next(str(cell[kind]) for kind in ("group", "edit", "internal") if kind in cell)
-
-
-def _apart_words(cell: Cell, style: WordStyle) -> str:
-    return style.percent(cell["apart"], 0 if "published" in cell else None)
+def _group_words(cell: Cell, style: WordStyle) -> str:
+    return str(cell["group"])
 
 
 # -- for others ------------------------------------------------------------------------
 
 EDIT_OF_RARE = "An edit that names a rare category"
-
 # Numbers that count no people, but know the extremes of the data by all their digits.
 _DISTANCES = ("dissimilarity", "distance")
+# What is for whoever has the data alone: it may quote them, or cut the same people finer.
+_INTERNAL = frozenset(
+    {
+        *("notes", "settings", "clauses", "drift", "one_decision", "why"),
+        *("mean_value_shift", "share", "predictions", "candidate_trees", "tree"),
+        *("sensitivity", "specificity", "brier", "cost"),
+    }
+)
 
 
 def publish(summary: Mapping[str, Any], rare: Collection[str] = ()) -> dict[str, Any]:
     """Return a summary that may be passed on: same schema, every number about people rounded.
 
-    Rules are taken as they are: :func:`steadytree.views.summarise` with ``publish=True`` takes
-    names of rare categories out of them first, and calls this.
+    Rules are taken as they are: ``to_dict(publish=True)`` of a result takes names of rare
+    categories out of them first, and calls this.
 
     Parameters
     ----------
     summary : mapping
-        What :func:`steadytree.views.summarise` returns.
+        What ``to_dict()`` of a result returns.
     rare : collection of str
         Names of rare categories; an edit that has one of them in its words is masked.
 
     Returns
     -------
     dict
+
+    Examples
+    --------
+    >>> from steadytree.publish import publish
+    >>> from steadytree.publish.cells import people
+    >>> shown = publish({"flips": people(12, 43), "notes": ["12 rows"]})
+    >>> shown["flips"]["count"], shown["flips"]["of"], shown["notes"]
+    (10, 45, [])
     """
-    out: dict[str, Any] = _published(summary, rare)
-    # What was said on the way is for whoever has the data; it may quote them.
-    out |= {"published": True, "notes": []}
-    out["provenance"] = [entry for entry in out["provenance"] if entry["value"]["words"]]
-    if out["frontier"] is not None:
-        # Other trees over the same people cut them finer than the rules of two.
-        for candidate in out["frontier"]["candidates"]:
-            candidate["tree"] = None
-        out["frontier"] |= {"trees": [], "trees_left_out": len(out["frontier"]["candidates"])}
-    return out
+    kind = next(iter(summary), "")
+    if kind in _KINDS and "words" in summary:
+        cell = dict(summary)
+        return (
+            cell
+            if "published" in cell
+            else with_words({**_KINDS[kind][1](cell), "published": True})
+        )
+    out = {name: _published(entry, rare, name) for name, entry in summary.items()}
+    return {**out, "published": True} if "published" in summary else out
 
 
-def _published(value: Any, rare: Collection[str] = (), key: str = "") -> Any:
+def _published(value: Any, rare: Collection[str], key: str) -> Any:
+    if key in _INTERNAL:
+        return type(value)() if isinstance(value, (str, list, dict)) else None
     if isinstance(value, Mapping):
-        if "edit" in value and any(name in value["edit"] for name in rare):
-            value = {"edit": EDIT_OF_RARE, "words": EDIT_OF_RARE}
-        if "words" in value and "published" in value:
-            return dict(value)
-        for kind, (_, rounded) in _KINDS.items():
-            if kind in value and "words" in value:
-                return with_words({**rounded(dict(value)), "published": True})
-        out = {name: _published(entry, rare, name) for name, entry in value.items()}
-        if "parts" in out:
-            out["words"] = " ".join(parts_words(out["parts"]).split())
-        return out
+        return publish(value, rare)
     if isinstance(value, (list, tuple)):
-        return [_published(entry, rare) for entry in value]
-    if key in _DISTANCES and isinstance(value, float):
-        return round(value, 2)
-    return value
+        return [_published(entry, rare, "edit" if key == "edits" else "") for entry in value]
+    if key == "edit" and any(name in value for name in rare):
+        return EDIT_OF_RARE
+    return round(value, 2) if key in _DISTANCES and isinstance(value, float) else value
 
 
 def _people(cell: Cell) -> Cell:
@@ -445,14 +402,6 @@ def _group(cell: Cell) -> Cell:
     return {"group": name, "rounded": name, "of": 0}
 
 
-def _apart(cell: Cell) -> Cell:
-    return {"apart": round(cell["apart"], 2)}
-
-
-def _internal(cell: Cell) -> Cell:
-    return {"internal": ""}
-
-
 _KINDS: dict[str, tuple[Callable[[Cell, WordStyle], str], Callable[[Cell], Cell]]] = {
     "measure": (_measure_words, _measure),
     "count": (_people_words, _people),
@@ -460,9 +409,6 @@ _KINDS: dict[str, tuple[Callable[[Cell, WordStyle], str], Callable[[Cell], Cell]
     "mean": (_mean_words, _mean),
     "score": (_score_words, _score),
     "change": (_change_words, _change),
-    "group": (_plain_words, _group),
-    "apart": (_apart_words, _apart),
-    "edit": (_plain_words, dict),
-    "internal": (_plain_words, _internal),
+    "group": (_group_words, _group),
 }
 """Of each kind of cell: its words, and the cell that others see instead."""

@@ -2,43 +2,25 @@
 
 One line says what to do and how sure that is, one names the policy, and at most six short ones
 say what changes, whom it affects, whether it is better, what is given up, what a final test
-shows, and what to beware of.
+shows, and what to beware of. All numbers are those of the summary.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from steadytree.diff.tree_diff import given_up_words
 from steadytree.evaluation.performance import REGRESSION_FLIP
 from steadytree.evaluation.plan_check import FEWEST_EVENTS
-from steadytree.evaluation.scores import quantile
-from steadytree.publish.cells import (
-    Cell,
-    Text,
-    cell_words,
-    change,
-    edit,
-    internal,
-    people,
-    score,
-    text,
-)
-from steadytree.retraining.frontier import TOO_FEW, Forgone, Gain
-from steadytree.tree.decision import OneDecision
-from steadytree.tree.printing import risk_name
-from steadytree.tree.words import PLAIN, listed
+from steadytree.publish.cells import Cell, cell_words, people_words
+from steadytree.retraining.frontier import TOO_FEW
+from steadytree.tree.words import PLAIN, WordStyle, listed
 
-if TYPE_CHECKING:
-    from steadytree.retraining.result import Retraining
-    from steadytree.tree.tree import Tree
+Summary = Mapping[str, Any]
 
 SHOWN_EDITS = 2
-_TEST_COLUMNS = ("score", "score_change", "change_low", "change_high")
 REBUILD = "Consider rebuilding: a tree from scratch is clearly better."
 OTHER = {
     "re-estimate": "re-estimating alone",
@@ -50,10 +32,7 @@ OTHER = {
 
 @dataclass(frozen=True)
 class Explanation:
-    """The lines of an explanation, and the counts behind them.
-
-    Lines are texts that know which of their numbers are about people
-    (``steadytree.publish.cells.Text``).
+    """The lines of an explanation; "" where there is nothing to say.
 
     Attributes
     ----------
@@ -62,63 +41,40 @@ class Explanation:
     policy : str
         From which risk on whom the proposal flags; "" for a response.
     one_decision : str
-        What it decides for everybody, if it does not tell them apart; else "".
-    changes, better, forgone, test, warnings : str
-        Sentences; "" where there is nothing to say.
+        What it decides for everybody, if it does not tell them apart.
+    changes, affected, better, forgone, test : str
+        What changes, for how many people, whether that is better, what is given up, and what a
+        final test shows.
     alarm : str
-        Which classes the proposal gives up; "" where none.
-    affected : str
-        How many people get another decision.
-    forgone_people : str
-        How many decisions the candidate that is given up would change.
-    advice : str
-        To consider rebuilding, where that is advised.
-    event, count, total
-        What happens to the people concerned, to how many new rows, of how many.
+        Which classes the proposal gives up.
+    warnings : str
+        What else to beware of.
 
     Examples
     --------
-    >>> print(Explanation("Keep the deployed tree (likely).", "", "", "", "AUC 0.812.", ""))
+    >>> from steadytree.retraining.explanation import Explanation
+    >>> print(Explanation("Keep the deployed tree (likely).", better="AUC 0.812."))
     Keep the deployed tree (likely).
     AUC 0.812.
     """
 
     headline: str
-    policy: str
-    changes: str
-    affected: str
-    better: str
-    forgone: str
-    forgone_people: str = ""
-    advice: str = ""
-    test: str = ""
-    warnings: str = ""
+    policy: str = ""
     one_decision: str = ""
+    changes: str = ""
+    affected: str = ""
+    better: str = ""
+    forgone: str = ""
+    test: str = ""
     alarm: str = ""
-    event: str = ""
-    count: int = 0
-    total: int = 0
+    warnings: str = ""
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines in the order they are to be read."""
-        policy = _joined(self.policy, self.one_decision)
-        forgone = _joined(self.forgone, self.forgone_people, self.advice)
-        warnings = _joined(self.alarm, self.warnings)
-        after = (self.changes, self.affected, self.better, forgone, self.test, warnings)
-        return tuple(line for line in (self.headline, policy, *after) if line)
-
-    @property
-    def title(self) -> Text:
-        """The headline without its full stop."""
-        *parts, stop = self.headline.parts if isinstance(self.headline, Text) else (self.headline,)
-        return text(*parts, stop.removesuffix(".") if isinstance(stop, str) else stop)
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Lines below the headline of a page, which counts the people concerned in its facts."""
-        parts = (self.one_decision, self.changes, self.better, _joined(self.forgone, self.advice))
-        return tuple(line for line in (*parts, self.test, self.warnings) if line)
+        first = (self.headline, _joined(self.policy, self.one_decision), self.changes)
+        then = (self.affected, self.better, self.forgone, self.test)
+        return tuple(line for line in (*first, *then, _joined(self.alarm, self.warnings)) if line)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON.
@@ -133,283 +89,231 @@ class Explanation:
         return "\n".join(self.lines)
 
 
-def explain_retraining(result: Retraining) -> Explanation:
+def explain_summary(summary: Summary, style: WordStyle = PLAIN) -> Explanation:
     """Say what to do and how sure that is, what changes, for whom, and what is given up."""
-    classifier = result.deployed.is_classifier
-    event = "The decision changes"
-    if not classifier:
-        event = (
-            f"The prediction moves by more than {PLAIN.percent(REGRESSION_FLIP, 0)} of its range"
-        )
-    changed = result.changed_decisions
-    count, total = int(changed.sum()), len(changed)
-    forgone, one = result.answer.forgone, result.one_decision
+    policy = summary["diff"]["policy"]["new"]
     return Explanation(
-        headline=_headline(result, one),
-        policy=_policy(result.tree),
-        one_decision=text() if one is None else text(internal(one.words("The tree"))),
-        changes=_changes(result),
-        affected=_affected(result, event, count, total),
-        better=_better(result),
-        forgone=_forgone(result, forgone),
-        forgone_people=_forgone_people(forgone, total, classifier),
-        advice=REBUILD if result.rebuild_advised else "",
-        test=_test(result),
-        warnings=_warnings(result),
-        alarm=alarm_words(result),
-        event=event,
-        count=count,
-        total=total,
+        headline=_headline(summary),
+        policy="" if policy is None else f"Policy: {policy['words']}.",
+        one_decision=summary["one_decision"],
+        changes=_changes(summary, style),
+        affected=_affected(summary, style),
+        better=_better(summary, style),
+        forgone=_forgone(summary, style),
+        test=_test(summary, style),
+        alarm=alarm_words(summary["diff"]),
+        warnings=_warnings(summary, style),
     )
 
 
-def _joined(*parts: str) -> Text:
-    out: list[str] = []
-    for part in parts:
-        out += ([" "] if out and part else []) + ([part] if part else [])
-    return text(*out)
-
-
-def whom_words(event: str, count: int, total: int, *, rows_name: str = "new rows") -> Text:
-    """Sentence on how many rows something happens to."""
-    if count == 0:
-        return text(f"{event} for none of the ", people(total), f" {rows_name}.")
-    share = people(count, total, "share")
-    return text(
-        f"{event} for ", people(count), " of the ", people(total), f" {rows_name} (", share, ")."
-    )
-
-
-def alarm_words(result: Retraining) -> str:
+def alarm_words(diff: Summary, *, new: str = "the proposal", old: str = "the deployed tree") -> str:
     """Say loudly which classes the proposal gives up; "" where it gives up none."""
-    return given_up_words(result.classes_given_up, new="the proposal", old="the deployed tree")
+    lost = dict.fromkeys(diff["lost_classes"], True) | dict.fromkeys(diff["hardly_found"], False)
+    return given_up_words(lost, new=new, old=old)
 
 
-def _percent(share: float) -> str:
-    return PLAIN.percent(share, 1 if share < 0.1 else 0)
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
 
 
-def _headline(result: Retraining, one: OneDecision | None) -> Text:
-    action = _action(result)
-    if one is None or one.threshold is None:
-        return text(action, ".")
-    advice = f". But first set a threshold, for example {one.threshold_words}"
-    return text(action, internal(advice), ".")
+def whom_words(
+    event: str, flips: Cell, affected: Mapping[str, Any], style: WordStyle = PLAIN
+) -> str:
+    """Sentence on how many of the rows affected something happens to."""
+    rows = f"{cell_words(affected['n'], style)} new rows"
+    if flips["count"] == 0:
+        return f"{event} for none of the {rows}."
+    count, share = (people_words(flips, form, style) for form in ("count", "share"))
+    return f"{event} for {count} of the {rows} ({share})."
 
 
-def _action(result: Retraining) -> str:
-    answer = result.answer
-    sure = f"({answer.confidence})"
-    if answer.action == "change":
-        what, n = "Change to another tree", len(_rule_edits(result))
-        if n:
-            what = f"Change the deployed tree by {n} edit{'' if n == 1 else 's'}"
-        return f"{what} {sure}"
+def event_words(summary: Summary, style: WordStyle = PLAIN) -> str:
+    """Say what counts as a changed decision."""
+    if summary["diff"]["task"] == "classification":
+        return "The decision changes"
+    return f"The prediction moves by more than {style.percent(REGRESSION_FLIP, 0)} of its range"
+
+
+def _headline(summary: Summary) -> str:
+    sure, action = f"({summary['confidence']})", summary["action"]
+    n = len(_rule_edits(summary))
     line = f"Keep the deployed tree {sure}"
-    if answer.action == "re-estimate":
-        values = "risks" if result.deployed.is_classifier else "predicted values"
+    if action == "change":
+        line = "Change to another tree"
+        if n:
+            line = f"Change the deployed tree by {n} edit{'' if n == 1 else 's'}"
+        line += f" {sure}"
+    elif action == "re-estimate":
+        values = "risks" if summary["diff"]["task"] == "classification" else "predicted values"
         line = f"Re-estimate {sure}: keep every rule and update the {values}"
-    if answer.reason:
-        line += f". {answer.reason[:1].upper()}{answer.reason[1:]}"
-    return line
+    if summary["reason"] and action != "change":
+        line += f". {summary['reason'][:1].upper()}{summary['reason'][1:]}"
+    if summary["one_decision"] and summary["threshold_advised"]:
+        line += f". But first set a threshold, for example {summary['threshold_advised']}"
+    return f"{line}."
 
 
-def _policy(tree: Tree) -> str:
-    if tree.classes is None:
+def _rule_edits(summary: Summary) -> list[str]:
+    """Edits of rules; labels are told apart."""
+    return [words for words in summary["edits"] if not words.startswith("relabel")]
+
+
+def _changes(summary: Summary, style: WordStyle) -> str:
+    if summary["action"] == "keep":
         return ""
-    return f"Policy: {tree.decision.words([PLAIN.name(c) for c in tree.classes])}."
-
-
-def _changes(result: Retraining) -> Text:
-    answer = result.answer
-    if answer.action == "keep":
-        return text()
-    relabelled = sum(rule.status == "relabelled" for rule in result.diff.rules)
+    relabelled = summary["diff"]["counts"]["relabelled"]
     otherwise = (
         f"{relabelled} rule{'' if relabelled == 1 else 's'} with the same conditions "
         f"decide{'s' if relabelled == 1 else ''} otherwise."
         if relabelled
         else ""
     )
-    if answer.action == "re-estimate":
-        if not result.deployed.is_classifier:
-            return text("What changes: no condition.")
-        return text(f"What changes: no condition. {otherwise or 'Every rule decides as before.'}")
-    edits = _rule_edits(result)
-    parts = [text(edit(f"{words[:1].upper()}{words[1:]}"), ".") for words in edits[:SHOWN_EDITS]]
+    if summary["action"] == "re-estimate":
+        if summary["diff"]["task"] == "regression":
+            return "What changes: no condition."
+        return f"What changes: no condition. {otherwise or 'Every rule decides as before.'}"
+    edits = _rule_edits(summary)
+    parts = [f"{words[:1].upper()}{words[1:]}." for words in edits[:SHOWN_EDITS]]
     if len(edits) > SHOWN_EDITS:
-        parts.append(text(f"And {len(edits) - SHOWN_EDITS} more."))
-    removed = result.deployed.used_features & set(result.settings["forbidden"])
-    if removed:
-        names = listed([repr(result.space.feature_labels[j]) for j in sorted(removed)], "and")
-        parts.insert(0, text(f"Conditions on {names} go, as they are forbidden."))
+        parts.append(f"And {len(edits) - SHOWN_EDITS} more.")
+    if summary["forbidden"]:
+        names = listed(map(repr, summary["forbidden"]), "and")
+        parts.insert(0, f"Conditions on {names} go, as they are forbidden.")
+    share = summary["dissimilarity"]
     # In the facts of a page it is rounded when published: with a shift it tells a range.
-    parts.append(text(internal(f"Dissimilarity {_percent(result.dissimilarity)}.")))
+    if not summary["published"]:
+        parts.append(f"Dissimilarity {style.percent(share, 1 if share < 0.1 else 0)}.")
     return _joined("What changes:", *parts, otherwise)
 
 
-def _rule_edits(result: Retraining) -> list[str]:
-    """Edits of rules; labels are told apart."""
-    return [words for words in result.edits if not words.startswith("relabel")]
-
-
-def _affected(result: Retraining, event: str, count: int, total: int) -> Text:
-    if result.action == "keep":
-        return text()
-    line = whom_words(event, count, total)
-    if result.deployed.is_classifier:
-        moved = round(result.risk_moved()["moved_5"] * total)
-        words = f"The {risk_name(result.tree)} moves by more than 5 points"
-        line = _joined(line, whom_words(words, moved, total))
+def _affected(summary: Summary, style: WordStyle) -> str:
+    if summary["action"] == "keep":
+        return ""
+    affected, line = summary["affected"], event_words(summary, style)
+    line = whom_words(line, affected["flips"], affected, style)
+    if summary["diff"]["task"] == "classification":
+        words = f"The {summary['risk']} moves by more than 5 points"
+        line = _joined(line, whom_words(words, affected["moved"]["5"], affected, style))
     return line
 
 
-def _better(result: Retraining) -> Text:
-    answer, name, rarest = result.answer, result.score_name, rarest_rows(result)
-    deployed = score(result.deployed_score, rarest)
-    if result.settings["nothing_new"]:
-        return text("The deployed tree was made from these very rows: no score is given.")
-    if answer.confidence == "unmeasured":
-        words = f"How well a new tree would predict was not measured ({name} "
-        return text(words, deployed, " today).")
-    if answer.confidence == TOO_FEW:
-        what = "events" if result.deployed.is_classifier else "rows"
-        needed = f", at least {FEWEST_EVENTS} are needed): no improvement is claimed."
-        return text(f"Too few {what} among the new rows (", people(answer.events), needed)
-    gain = answer.gains["score"]
-    same = gain.value == 0 and gain.error == 0
-    if result.action == "keep":
-        line = text(f"{name} of the deployed tree on the new rows: ", deployed, ".")
-        if not answer.refused:
+def _better(summary: Summary, style: WordStyle) -> str:
+    scores, events = summary["performance"], summary["events"]
+    name = scores["score"]
+    deployed, new = (cell_words(scores[key], style) for key in ("deployed", "proposal"))
+    if summary["nothing_new"]:
+        return "The deployed tree was made from these very rows: no score is given."
+    if summary["confidence"] == "unmeasured":
+        return f"How well a new tree would predict was not measured ({name} {deployed} today)."
+    classifier = summary["diff"]["task"] == "classification"
+    if summary["confidence"] == TOO_FEW:
+        return (
+            f"Too few {'events' if classifier else 'rows'} among the new rows "
+            f"({cell_words(events['n'], style)}, at least {FEWEST_EVENTS} are needed): "
+            "no improvement is claimed."
+        )
+    gains = {gain["of"]: gain for gain in summary["gains"]}
+    gain = gains.pop("score")
+    moved, same = cell_words(gain["gain"], style), gain["direction"] == "unchanged"
+    if summary["action"] == "keep":
+        line = f"{name} of the deployed tree on the new rows: {deployed}."
+        if summary["refused"] is None:
             return line
-        if same:
-            return _joined(line, "What was refused leaves it as it is.")
-        return _joined(line, text("What was refused changes it by ", _interval(gain, rarest), "."))
-    new = score(float(result.frontier["score"][result.chosen]), rarest)
-    line = text(f"{name} on rows left out", _events(result), ": ", deployed)
-    line = text(
-        line, *([", unchanged."] if same else [" to ", new, " (", _interval(gain, rarest), ")."])
-    )
-    for words in ("Brier score", "cost"):
-        other = answer.gains.get(words)
-        if gain.clear == 0 and other is not None and other.clear:
-            way = "falls" if other.value > 0 else "rises"
+        what = "leaves it as it is" if same else f"changes it by {moved}"
+        return f"{line} What was refused {what}."
+    whose = ""
+    if classifier:
+        outcome = events["class"]
+        rarer = "outside the largest class" if outcome is None else style.name(outcome)
+        whose = f", {cell_words(events['n'], style)} of them {rarer}"
+    line = f"{name} on rows left out{whose}: {deployed}"
+    line += ", unchanged." if same else f" to {new} ({moved})."
+    if gain["direction"] in ("better", "worse"):
+        return line
+    for words, other in gains.items():
+        if other["direction"] in ("better", "worse"):
+            way = "falls" if other["direction"] == "better" else "rises"
             which = f"The {words}{' of decisions' if words == 'cost' else ''} clearly {way}"
             # Published with two decimals it would say nothing.
-            fall = _interval(Gain(-other.value, other.error), rarest, 4)
-            line = _joined(line, text(which, internal(f" ({cell_words(fall, PLAIN)})"), "."))
-            break
+            by = "" if summary["published"] else f" ({cell_words(_turned(other['gain']), style)})"
+            return f"{line} {which}{by}."
     return line
 
 
-def rarest_rows(result: Retraining) -> int:
-    """Rows of the rarest class, which a score rests on; of a response all rows."""
-    if not result.deployed.is_classifier:
-        return len(result.rows)
-    counts = np.bincount(result.y_new)
-    return int(counts[counts > 0].min())
+def _turned(cell: Cell) -> Cell:
+    """Return an improvement as the change of a loss."""
+    value, low, high = (None if cell[k] is None else -cell[k] for k in ("change", "low", "high"))
+    return {**cell, "change": value, "low": high, "high": low}
 
 
-def _events(result: Retraining) -> Text:
-    """Say how many rows of the rarer class the scores rest on: that class by its name."""
-    classes = result.deployed.classes
-    if classes is None:
-        return text()
-    rarer = "outside the largest class"
-    if len(classes) == 2:
-        rarer = PLAIN.name(classes[int(np.argmin(np.bincount(result.y_new, minlength=2)))])
-    return text(", ", people(result.answer.events), f" of them {rarer}")
-
-
-def _interval(gain: Gain, rarest: int, digits: int = 3) -> Cell:
-    return change(gain.value, *gain.interval, rarest, digits)
-
-
-def _forgone(result: Retraining, forgone: Forgone | None) -> Text:
-    if result.answer.confidence in ("unmeasured", TOO_FEW):
-        return text()
-    if forgone is None:
-        return text("Given up: nothing; no candidate leads by a point or clearly.")
-    at_price = forgone.name.startswith("price ")
-    other = f"the tree at {forgone.name}" if at_price else f"the candidate {forgone.name!r}"
-    start = "Given up" if forgone.clear else "Perhaps given up"
-    rarest = rarest_rows(result)
-    lead, error = change(forgone.lead, math.nan, math.nan, rarest), score(forgone.error, rarest)
-    line = text(
-        f"{start}: {OTHER.get(forgone.name, other)} has {result.score_name} ",
-        *(score(forgone.score, rarest), " (", lead, " ± ", error, ")."),
+def _forgone(summary: Summary, style: WordStyle) -> str:
+    if summary["confidence"] in ("unmeasured", TOO_FEW):
+        return ""
+    forgone, line = (
+        summary["forgone"],
+        "Given up: nothing; no candidate leads by a point or clearly.",
     )
-    locks = "" if forgone.keeps_locks else "It does not keep what is locked."
-    plan = "" if forgone.within_plan else "The plan does not allow it."
-    return _joined(line, locks, plan)
+    if forgone is not None:
+        name, start = forgone["name"], "Given up" if forgone["clear"] else "Perhaps given up"
+        other = f"the tree at {name}" if name.startswith("price ") else f"the candidate {name!r}"
+        value, lead, error = (cell_words(forgone[key], style) for key in ("score", "lead", "error"))
+        what = "decision" if summary["diff"]["task"] == "classification" else "prediction"
+        share = f"{cell_words(forgone['flips'], style)} of {what}s"
+        line = _joined(
+            f"{start}: {OTHER.get(name, other)} has {summary['performance']['score']} {value} "
+            f"({lead} ± {error}).",
+            "" if forgone["keeps_locks"] else "It does not keep what is locked.",
+            "" if forgone["within_plan"] else "The plan does not allow it.",
+            f"It would change {f'no {what}' if forgone['flips']['count'] == 0 else share}.",
+        )
+    return _joined(line, REBUILD if summary["rebuild_advised"] else "")
 
 
-def _forgone_people(forgone: Forgone | None, total: int, classifier: bool) -> Text:
-    if forgone is None:
-        return text()
-    what = "decision" if classifier else "prediction"
-    if forgone.flips == 0:
-        return text(f"It would change no {what}.")
-    return text("It would change ", people(forgone.flips * total, total, "share"), f" of {what}s.")
-
-
-def _test(result: Retraining) -> Text:
-    table = result.test
-    if table is None:
-        return text()
-    row = {str(name): float(table[name]["proposal"]) for name in _TEST_COLUMNS}
-    first, n = float(table["score"]["deployed"]), int(table["n"]["proposal"])
-    rarest, classifier = rarest_of_test(table), result.deployed.is_classifier
-    start = text("Final test on ", people(n), " rows")
-    if rarest < FEWEST_EVENTS:
+def _test(summary: Summary, style: WordStyle) -> str:
+    test = summary["test"]
+    if test is None:
+        return ""
+    classifier = summary["diff"]["task"] == "classification"
+    n, events = (cell_words(test[key], style) for key in ("n", "events"))
+    start = f"Final test on {n} rows"
+    if not test["measured"]:
         what = "events" if classifier else "rows"
-        needed = f", at least {FEWEST_EVENTS} are needed): no change is measured."
-        return text(start, f": too few {what} (", people(rarest), needed)
+        needed = f"at least {FEWEST_EVENTS} are needed"
+        return f"{start}: too few {what} ({events}, {needed}): no change is measured."
     if classifier:
-        start = text(start, ", ", people(rarest), " of them outside the largest class")
-    line = text(start, f": {result.score_name} ", score(first, rarest))
-    if result.action == "keep":
-        return text(line, ".")
-    if row["change_low"] == row["change_high"]:
-        return text(line, ", unchanged.")
-    moved = change(row["score_change"], row["change_low"], row["change_high"], rarest)
-    return text(line, " to ", score(row["score"], rarest), " (", moved, ").")
+        start += f", {events} of them outside the largest class"
+    rows = {row["name"]: row for row in test["trees"]}
+    proposal = rows["proposal"]
+    first, then, moved = (
+        cell_words(cell, style)
+        for cell in (rows["deployed"]["score"], proposal["score"], proposal["change"])
+    )
+    line = f"{start}: {summary['performance']['score']} {first}"
+    if summary["action"] == "keep":
+        return f"{line}."
+    return f"{line}, unchanged." if proposal["unchanged"] else f"{line} to {then} ({moved})."
 
 
-def rarest_of_test(table: Any) -> int:
-    """Test rows outside the largest class; of a response all of them."""
-    events = table["events"].iloc[0]
-    return int(table["n"].iloc[0] if events is None or math.isnan(events) else events)
-
-
-def _warnings(result: Retraining) -> Text:
+def _warnings(summary: Summary, style: WordStyle) -> str:
     parts: list[str] = []
-    tree = result.tree
-    if result.deployed.is_classifier and result.action != "keep" and result.settings["n_folds"]:
-        table = result.performance().droplevel("group")
-        named = ("sensitivity", "specificity") if "sensitivity" in table.index else ("accuracy",)
-        falls = [m for m in named if m in table.index and float(table["change_high"][m]) < 0]
-        if falls:
-            whose = ""
-            if "accuracy" not in named:
-                whose = f" for {PLAIN.name((tree.classes or ())[tree.decision.position])}"
-            fall = "falls" if len(falls) == 1 else "fall"
-            parts.append(f"Beware: {listed(falls, 'and')}{whose} clearly {fall}.")
-    kind = str(result.frontier["kind"][result.chosen])
-    if result.drift is not None and result.drift.detected and kind != "keep":
+    if falls := summary["falls"]:
+        policy = summary["diff"]["policy"]["new"]
+        whose = "" if "accuracy" in falls else f" for {style.name(policy['positive'])}"
+        fall = "falls" if len(falls) == 1 else "fall"
+        parts.append(f"Beware: {listed(falls, 'and')}{whose} clearly {fall}.")
+    if summary["learnt_from_new_rows"]:
         parts.append("The new rows no longer follow the old ones: only they were learnt from.")
-    error = float(result.frontier["score_se"]["keep"])
-    if result.deployed.is_classifier and result.deployed_score + quantile(0.95) * error < 0.5:
+    if summary["worse_than_chance"]:
         parts.append(
             "The deployed tree ranks the new rows worse than chance: are outcomes turned round?"
         )
-    if result.changed_columns:
-        names = listed([repr(name) for name in list(result.changed_columns)[:3]], "and")
-        parts.append(f"Columns look changed: {names}.")
-    if int(result.settings["n_rows_structure"]) < int(result.settings["n_rows_values"]):
-        sample = people(int(result.settings["n_rows_structure"]))
-        all_rows = people(int(result.settings["n_rows_values"]))
-        start = "Rules were searched on a sample of "
-        end = " rows; leaves count all of them."
-        parts.append(text(start, sample, " of the ", all_rows, end))
+    if summary["changed_columns"]:
+        names = [repr(entry["column"]) for entry in summary["changed_columns"][:3]]
+        parts.append(f"Columns look changed: {listed(names, 'and')}.")
+    if (data := summary["data"])["searched_on_sample"]:
+        sample, rows = (cell_words(data[key], style) for key in ("n_searched", "n_counted"))
+        parts.append(
+            f"Rules were searched on a sample of {sample} of the {rows} rows; "
+            "leaves count all of them."
+        )
     return _joined(*parts)

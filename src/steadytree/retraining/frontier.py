@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -303,7 +303,7 @@ class Answer:
     Examples
     --------
     >>> answer = Answer("re-estimate", "likely", "", {"score": Gain(0.01, 0.02)}, events=120)
-    >>> answer.to_dict()["confidence"]
+    >>> answer.confidence
     'likely'
     """
 
@@ -315,17 +315,6 @@ class Answer:
     refused: str = ""
     forgone: Forgone | None = None
     rebuild_advised: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON.
-
-        Returns
-        -------
-        dict
-        """
-        return {k: v for k, v in asdict(self).items() if k != "gains"} | {
-            "refused": self.refused or None
-        }
 
 
 def measure_gains(scores: CrossFitted, name: str, decision: Decision) -> dict[str, Gain]:

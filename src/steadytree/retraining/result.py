@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._views import CandidateTrees, ReportContent, notebook_view, write_report
+from steadytree._views import notebook_view, write_report
 from steadytree.diff import TreeDiff, diff_trees
 from steadytree.estimators.predictor import predictor_of
 from steadytree.evaluation.cross_fitting import CrossFitted
@@ -33,8 +33,9 @@ from steadytree.evaluation.plan_check import PlanCheck
 from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import SteadyTreeWarning, UnsupportedModelError
 from steadytree.plugins import rows_predicted_otherwise, write_like
-from steadytree.retraining.explanation import Explanation, explain_retraining, rarest_rows
-from steadytree.retraining.frontier import TOO_FEW, Answer, CheckedCandidates, Forgone
+from steadytree.retraining.explanation import Explanation, explain_summary
+from steadytree.retraining.frontier import Answer, CheckedCandidates, Forgone
+from steadytree.retraining.summary import By, summarise_retraining
 from steadytree.tree.decision import OneDecision, find_one_decision
 from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
@@ -370,7 +371,7 @@ class Retraining:
     @cached_property
     def explanation(self) -> Explanation:
         """The sentences of :meth:`explain` one by one."""
-        return explain_retraining(self)
+        return explain_summary(self.to_dict())
 
     def explain(self) -> str:
         """Say on one screen what to do and how sure that is, what changes, and for whom.
@@ -409,89 +410,65 @@ class Retraining:
             *(self.frontier, self.scores, self.space, self.X_new, self.changed_columns), self.plan
         )
 
-    def report_content(self) -> ReportContent:
-        """Return what the report shows of it.
+    def to_dict(
+        self,
+        *,
+        by: By = (),
+        level: float = 0.95,
+        publish: bool = False,
+        candidate_trees: bool = False,
+    ) -> dict[str, Any]:
+        """Return everything about it as plain values: all texts, pages and JSON are drawn from it.
+
+        Laid out as :doc:`the schema of summaries </reference/formats>` says: the answer first,
+        then what changes, whom it affects, scores with what they are scores of, the plan, the
+        candidates, and where it comes from. A number about people is a small object with its
+        words: ``{"count": 12, "of": 43, "form": "both", "words": "12 of 43 (28 %)"}``.
+
+        Parameters
+        ----------
+        by : sequence of str, or mapping of str to column, array or function
+            Columns to report changed decisions and performance by.
+        level : float, default 0.95
+            Coverage of the intervals of the performance.
+        publish : bool, default False
+            For others: people rounded (``steadytree.publish.publish``), rare categories not named.
+        candidate_trees : bool, default False
+            Hold the trees of all candidates too, in few bytes each.
 
         Returns
         -------
-        ReportContent
+        dict
         """
-        explanation = self.explanation
-        score = self.score_name
-        row: dict[Any, Any] = self.frontier.loc[self.chosen].to_dict()
-        change = math.nan if row["kind"] == "keep" else float(row["score_change"])
-        keep = self.action == "keep"
-        second = "Kept tree" if keep else "Proposed tree"
-        names = {"distance": "paper_distance", "dissimilarity": "distance"}
-        frame = self.frontier.rename(columns=names).rename_axis("name").reset_index()
-        how = f"{score} on the new rows"
-        if row["cross_fitted"] and not keep:
-            how += (
-                ", as on rows that the tree has not seen: less what trees made the same way "
-                "without a part of the rows lose on that part"
-            )
-        drift = "not tested: no old rows were given"
-        if self.drift is not None:
-            found = "found: the new rows no longer follow the old ones"
-            drift = found if self.drift.detected else "none found"
-        return ReportContent(
-            kind="retraining",
-            title=explanation.title,
-            names=("Deployed tree", second),
-            diff=self.diff,
-            sentences=explanation.reasons,
-            # What counts as a changed prediction is said nowhere else on the page.
-            affected=(
-                "" if self.deployed.is_classifier else explanation.event,
-                *(explanation.count, explanation.total, "new rows"),
-            ),
-            # Of too few events no improvement is claimed: the table has its intervals.
-            score=None
-            if self.confidence == TOO_FEW
-            else (
-                *(score, self.deployed_score, float(row["score"])),
-                *(change, float(row["score_change_se"]), rarest_rows(self)),
-            ),
-            people=self,
-            test=self.test,
-            candidates=CandidateTrees(
-                records=[{str(k): v for k, v in r.items()} for r in frame.to_dict("records")],
-                trees=[self.trees[str(name)] for name in self.frontier.index],
-                base_name="the deployed tree",
-                distance_name="Dissimilarity to the deployed tree",
-                distance_is_share=True,
-                score_name=f"{score} on the new rows",
-                objectives="less change and a better score",
-                n_rows=explanation.total,
-                score_rests_on=rarest_rows(self),
-            ),
-            provenance=(
-                ("New data", (self.X_new, self.y_new)),
-                ("Deployed tree", self.deployed),
-                (second, self.tree),
-                ("How the score was estimated", how),
-                ("Drift", drift),
-                ("Feature space", self.space),
-            ),
-            settings=self.settings,
-            notes=self.notes,
+        return summarise_retraining(
+            self, by=by, level=level, publish=publish, candidate_trees=candidate_trees
         )
 
-    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        subgroups: By = (),
+        level: float = 0.95,
+        publish: bool = False,
+    ) -> Path:
         """Write the decision report as one HTML file.
 
         Parameters
         ----------
         path : path-like
-        **options
-            Of :func:`steadytree.views.summarise`: ``title``, ``subgroups``, ``level``, ``publish``
-            (people rounded, for others).
+        title : str, optional
+            Heading of the page; by default the answer.
+        subgroups, level, publish
+            As ``by``, ``level`` and ``publish`` of :meth:`to_dict`.
 
         Returns
         -------
         Path
         """
-        return write_report(self, path, **options)
+        summary = self.to_dict(by=subgroups, level=level, publish=publish, candidate_trees=True)
+        return write_report(summary, path, title=title)
 
     def __repr__(self) -> str:
         return (

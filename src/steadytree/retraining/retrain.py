@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
+from steadytree.diff.tree_diff import given_up_words
 from steadytree.evaluation.cross_fitting import CrossFitted, Fold, check_rowwise, make_folds
 from steadytree.evaluation.locks import resolve_locks
 from steadytree.evaluation.performance import (
@@ -23,7 +24,6 @@ from steadytree.evaluation.performance import (
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.plugins import read_model
-from steadytree.retraining.explanation import alarm_words
 from steadytree.retraining.frontier import (
     CheckedCandidates,
     build_frontier,
@@ -243,7 +243,7 @@ def retrain(
         changed_columns=problem.changed,
         space_note=problem.space_note,
     )
-    alarm = alarm_words(result)
+    alarm = given_up_words(result.classes_given_up, new="the proposal", old="the deployed tree")
     if result.one_decision is not None:
         who = "the deployed tree" if result.action == "keep" else "the proposal"
         warn_of_one_decision(result.one_decision, who)

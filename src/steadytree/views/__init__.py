@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from steadytree.views.notebook import notebook_view
-from steadytree.views.render import render, render_summary, write_report
-from steadytree.views.summarise import summarise
+from steadytree.views.render import render, write_report
 
-__all__ = ["notebook_view", "render", "render_summary", "summarise", "write_report"]
+__all__ = ["notebook_view", "render", "write_report"]

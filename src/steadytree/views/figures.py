@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Self
 
-import numpy as np
-
 from steadytree._optional import import_optional
 from steadytree.distance.matching import match_paths
 from steadytree.exceptions import InputError
@@ -146,36 +144,42 @@ class TreeLayout:
         return {placed.node: placed for placed in self.nodes}
 
 
-def fold_nodes(tree: Tree, max_leaves: int, *, important: Collection[int] = ()) -> frozenset[int]:
+def fold_nodes(
+    left: Children, right: Children, max_leaves: int, *, important: Collection[int] = ()
+) -> frozenset[int]:
     """Choose the inner nodes to fold so that at most ``max_leaves`` ends are drawn.
 
     Branches are opened from the root downwards, those that lead to an ``important`` leaf
-    first (a rule that changed must not hide under a sign), then the shallow before the deep
-    and the heavy before the light.
+    first: a rule that changed must not hide under a sign.
     """
     if max_leaves < 1:
         raise InputError(f"expected max_leaves of 1 or more, got {max_leaves}")
-    if tree.n_leaves <= max_leaves:
+    order = _preorder(left, right)
+    if sum(left[node] < 0 for node, _ in order) <= max_leaves:
         return frozenset()
-    wanted = np.zeros(tree.n_nodes, dtype=bool)
-    wanted[list(important)] = True
-    left, right = tree.children_left.tolist(), tree.children_right.tolist()
-    for node in reversed(tree.preorder.tolist()):
-        if left[node] >= 0:
-            wanted[node] = wanted[left[node]] or wanted[right[node]]
-    depth, weight = tree.node_depth.tolist(), tree.weight.tolist()
-
-    def rank(node: int) -> tuple[bool, int, float, int]:
-        return (not wanted[node], depth[node], -weight[node], node)
-
-    ends, queue = 1, [rank(0)]
+    wanted, depth = set(important), dict(order)
+    for node, _ in reversed(order):
+        if left[node] in wanted or right[node] in wanted:
+            wanted.add(node)
+    ends, queue = 1, [(0 not in wanted, 0, 0)]
     while queue and ends < max_leaves:
         node = heapq.heappop(queue)[-1]
         ends += 1
         for child in (left[node], right[node]):
             if left[child] >= 0:
-                heapq.heappush(queue, rank(child))
+                heapq.heappush(queue, (child not in wanted, depth[child], child))
     return frozenset(item[-1] for item in queue)
+
+
+def _preorder(left: Children, right: Children) -> list[tuple[int, int]]:
+    """Nodes from the root downwards, each with its depth."""
+    out, stack = [], [(0, 0)]
+    while stack:
+        node, depth = stack.pop()
+        out.append((node, depth))
+        if left[node] >= 0:
+            stack += ((right[node], depth + 1), (left[node], depth + 1))
+    return out
 
 
 def layout_outline(left: Children, right: Children, folded: Collection[int] = ()) -> TreeLayout:
@@ -462,9 +466,8 @@ class TreeComparisonDisplay(Display):
         layouts = []
         for tree, leaves in zip((self.a.tree, self.b.tree), changed, strict=True):
             children = tree.children_left.tolist(), tree.children_right.tolist()
-            layouts.append(
-                layout_diagram(*children, fold_nodes(tree, max_leaves, important=leaves))
-            )
+            folded = fold_nodes(*children, max_leaves, important=leaves)
+            layouts.append(layout_diagram(*children, folded))
         widths = [COLUMN * (layout.depth + 1) + 0.3 for layout in layouts]
         height = LINE * max(layout.breadth for layout in layouts) + 0.6
         size = figsize or (max(sum(widths), 6.0), max(height, 1.6))

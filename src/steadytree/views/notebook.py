@@ -8,17 +8,17 @@ from html import escape
 from typing import Any
 
 from steadytree.diff import TreeDiff
-from steadytree.diff.changes import split_words
 from steadytree.diff.tree_diff import given_up_words, status_counts
 from steadytree.distance.matching import PathMatching
 from steadytree.estimators.assessment import StabilityAssessment
 from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
+from steadytree.publish.cells import people_words
 from steadytree.retraining import Retraining
 from steadytree.tree.printing import tree_text
 from steadytree.tree.words import PAGE, clean
-from steadytree.views.report_trees import leaf_cells, rules_data
+from steadytree.views.page import page_words
 
 MAX_ROWS = 30
 _STATUS_SIGNS = {"kept": "○", "moved": "▲", "relabelled": "◆", "added": "+", "dropped": "×"}
@@ -35,14 +35,16 @@ def notebook_view(result: Any) -> str:
 @notebook_view.register(TreeDiff)
 def tree_diff_html(diff: TreeDiff) -> str:
     """Show a diff: counts, changes of splits in words, and the rules that changed."""
-    warning, flips = given_up_words(diff.classes_given_up, style=PAGE), ""
-    if diff.flips is not None:
-        flips = f"; the decision changes for {escape(PAGE.percent(diff.flips))} of the rows"
+    data, flips = diff.to_dict(), ""
+    warning = given_up_words(diff.classes_given_up, style=PAGE)
+    if data["flips"] is not None:
+        share = escape(people_words(data["flips"], "share"))
+        flips = f"; the decision changes for {share} of the rows"
     parts = [
         f"<p><b>{escape(warning)}</b></p>" if warning else "",
-        f"<p><b>Dissimilarity {escape(PAGE.percent(diff.dissimilarity))}</b>: "
+        f"<p><b>Dissimilarity {escape(PAGE.percent(data['dissimilarity']))}</b>: "
         f"{status_counts(diff, _STATUS_SIGNS)}{flips}</p>",
-        _bullets(split_words(split, PAGE) for split in diff.splits),
+        _bullets(split["words"] for split in data["splits"]),
     ]
     body = [
         [
@@ -51,7 +53,7 @@ def tree_diff_html(diff: TreeDiff) -> str:
             _rule(row["old"]),
             _rule(row["new"]),
         ]
-        for row in rules_data(diff, {side: leaf_cells(diff, side) for side in ("old", "new")})
+        for row in data["rules"]
         if row["status"] != "kept"
     ]
     if body:
@@ -92,22 +94,22 @@ def path_matching_html(matching: PathMatching) -> str:
 @notebook_view.register(Retraining)
 def retraining_html(result: Retraining) -> str:
     """Show a retraining: what is proposed, and what each candidate costs."""
-    first, *rest = (escape(clean(line)) for line in result.explanation.lines)
+    first, *rest = (escape(page_words(line)) for line in result.explanation.lines)
     summary = f"<p><b>{first}</b></p>" + "".join(f"<p>{line}</p>" for line in rest)
+    data = result.to_dict()
     body = [
         [
-            escape(clean(name)) + (" ★" if row["chosen"] else ""),
-            escape(PAGE.percent(float(row["dissimilarity"]))),
-            escape(PAGE.fixed(float(row["score"]))),
-            escape(PAGE.percent(float(row["flips"]), 1)),
-            str(int(row["n_leaves"])),
+            escape(row["name"]) + (" ★" if row["chosen"] else ""),
+            escape(PAGE.percent(row["dissimilarity"])),
+            escape(row["score"]["words"]),
+            escape(row["flips"]["words"]),
+            str(row["n_leaves"]),
             "yes" if row["on_frontier"] else "",
         ]
-        for name, row in result.frontier.iterrows()
+        for row in data["candidates"]
     ]
-    heads = ["Candidate", "Dissimilarity", result.score_name, "Decisions that change", "Rules"]
-    heads.append("Not beaten")
-    return _box([summary, _table(heads, body)])
+    heads = ["Candidate", "Dissimilarity", data["performance"]["score"], "Decisions that change"]
+    return _box([summary, _table([*heads, "Rules", "Not beaten"], body)])
 
 
 @notebook_view.register(_StableTree)
@@ -148,10 +150,15 @@ def predictor_html(predictor: TreePredictorMixin) -> str:
 def _rule(half: dict[str, Any] | None) -> str:
     if half is None:
         return "–"
-    conditions = " and ".join(half["conditions"])
-    numbers, outcome = half["numbers"]["words"], half["outcome"]["words"]
-    numbers = f" ({escape(numbers)})" if numbers else ""
-    return f"{escape(conditions)} → <b>{escape(outcome)}</b>{numbers}"
+    conditions = " and ".join(one["words"] for one in half["conditions"]) or "everyone"
+    outcome, numbers = half["predicted"]["words"], []
+    if half["label"] is not None:
+        numbers.append(f"predicts {PAGE.name(half['shown'])} {outcome}")
+        outcome = PAGE.name(half["label"])
+    if half["trained_on"] is not None:
+        numbers.append(f"observed {half['trained_on']['words']}")
+    end = f" ({escape('; '.join(numbers))})" if numbers else ""
+    return f"{escape(conditions)} → <b>{escape(outcome)}</b>{end}"
 
 
 def _bullets(items: Iterable[str]) -> str:

@@ -18,26 +18,30 @@ from pathlib import Path
 from typing import Any
 
 from steadytree._io import write_atomic
+from steadytree.diff.candidate_trees import STATUS_LETTERS
 from steadytree.tree.printing import Reach, reaching_values, side_condition
 from steadytree.tree.words import PAGE, PAGE_BRANCH, display_width, isolate, shorten
 from steadytree.views.figures import layout_outline
-from steadytree.views.report_trees import STATUS_LETTERS
-from steadytree.views.summarise import summarise
+from steadytree.views.page import diff_of, page_content, page_words
 
 _STATUSES = {status: status.capitalize() for status in STATUS_LETTERS}
 # What the page's script says of conditions: the same words as here.
+_EMBEDDED = ("names", "classes", "positive", "risk", "trees", "frontier")
 _PHRASES = {"rule": dict(PAGE.phrases), "branch": dict(PAGE_BRANCH.phrases)}
 
 
-def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> Path:
-    """Write the report of a result to one HTML file, whole or not at all.
+def write_report(
+    summary: Mapping[str, Any], path: str | os.PathLike[str], *, title: str | None = None
+) -> Path:
+    """Write the page of a summary to one HTML file, whole or not at all.
 
     Parameters
     ----------
-    result : Retraining, TreeDiff or fitted StableTree estimator
+    summary : mapping
+        What ``to_dict()`` of a result returns.
     path : path-like
-    **options
-        Passed to :func:`summarise`: ``title``, ``subgroups``, ``level``, ``publish``.
+    title : str, optional
+        Heading of the page.
 
     Returns
     -------
@@ -54,47 +58,52 @@ def write_report(result: Any, path: str | os.PathLike[str], **options: Any) -> P
     ... age <= 50: no
     ... else: yes
     ... ''')
-    >>> diff = st.diff_trees(tree, tree, space=space)
+    >>> summary = st.diff_trees(tree, tree, space=space).to_dict()
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(diff, f"{folder}/report.html", title="Nothing changed").name
+    ...     write_report(summary, f"{folder}/report.html", title="Nothing changed").name
     'report.html'
     """
-    return write_atomic(path, render(result, **options).encode("utf-8", "replace"))
+    return write_atomic(path, render(summary, title=title).encode("utf-8", "replace"))
 
 
-def render(result: Any, **options: Any) -> str:
-    """Return the report of a result as HTML text; options as for :func:`summarise`."""
-    return render_summary(summarise(result, **options))
-
-
-def render_summary(summary: Mapping[str, Any]) -> str:
-    """Return the page for a summary made by :func:`summarise`."""
+def render(summary: Mapping[str, Any], *, title: str | None = None) -> str:
+    """Return the page of a summary as HTML text; options as for :func:`write_report`."""
     style, script = _template("report.css"), _template("report.js")
-    statuses = {row["number"]: row["status"] for row in summary["rules"]}
-    single = summary["trees"]["old"] is None
-    known = (summary["features"], summary["classes"], statuses)
+    diff, page = diff_of(summary), page_content(summary, title)
+    statuses = {row["number"]: row["status"] for row in diff["rules"]}
+    single = diff["trees"]["old"] is None
     drawn = {
-        side: outline_svg(tree, *known, side=side, plain=single)
-        for side, tree in summary["trees"].items()
-        if tree is not None
+        side: outline_svg(
+            {**diff["trees"][side], **extra},
+            diff["features"],
+            page["classes"],
+            statuses,
+            side=side,
+            plain=single,
+        )
+        for side, extra in page["trees"].items()
+        if extra is not None
     }
-    frontier = summary["frontier"]
+    frontier = page["frontier"]
     environment = _environment()
     safe = environment.filters["safe"]
-    data = script_safe_json({**summary, "geometry": GEOMETRY, "phrases": _PHRASES})
-    page: str = environment.get_template("report.html.j2").render(
+    embedded = {key: page[key] for key in _EMBEDDED}
+    data = {**summary, "page": {**embedded, "geometry": GEOMETRY, "phrases": _PHRASES}}
+    html: str = environment.get_template("report.html.j2").render(
         s=summary,
+        d=diff,
+        page=page,
         single=single,
         drawn={side: safe(svg) for side, svg in drawn.items()},
-        frontier_drawn=safe(frontier_svg(frontier)) if frontier else None,
+        frontier_drawn=safe(frontier_svg(frontier, summary["candidates"])) if frontier else None,
         statuses=_STATUSES,
-        data=safe(data),
+        data=safe(script_safe_json(data)),
         style=safe(style),
         script=safe(script),
         style_hash=_csp_hash(style),
         script_hash=_csp_hash(script),
     )
-    return page
+    return html
 
 
 @cache
@@ -111,6 +120,7 @@ def _environment() -> Any:
     # Numbers of a drawing are written as short as they can be.
     short = "{:g}".format
     environment.filters |= {"percent": PAGE.percent, "significant": PAGE.significant, "g": short}
+    environment.filters |= {"named": PAGE.name, "page_words": page_words}
     return environment
 
 
@@ -300,16 +310,17 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [round(i * step, 10) for i in range(first, last + 1)]
 
 
-def frontier_svg(frontier: Mapping[str, Any]) -> str:
+def frontier_svg(frontier: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> str:
     """Draw all candidates by change and score."""
+    measure = frontier["measure"]
     rows = [
         (i, c)
-        for i, c in enumerate(frontier["candidates"])
-        if c["distance"] is not None and c["score"]["score"] is not None
+        for i, c in enumerate(candidates)
+        if c[measure] is not None and c["score"]["score"] is not None
     ]
     if not rows:
         return ""
-    x_low, x_high = _range([c["distance"] for _, c in rows], from_zero=True)
+    x_low, x_high = _range([c[measure] for _, c in rows], from_zero=True)
     y_low, y_high = _range([c["score"]["score"] for _, c in rows])
     wide = PLOT["width"] - PLOT["left"] - PLOT["right"]
     high = PLOT["height"] - PLOT["top"] - PLOT["bottom"]
@@ -323,11 +334,11 @@ def frontier_svg(frontier: Mapping[str, Any]) -> str:
     points = []
     # Drawn last is drawn on top: the crowd first, the chosen one last.
     for i, c in sorted(rows, key=lambda row: _POINTS.index(_point_kind(row[1]))):
-        x, y = round(across(c["distance"]), 1), round(down(c["score"]["score"]), 1)
-        point = {"kind": _point_kind(c), "candidate": i, "name": str(c["name"]), "x": x, "y": y}
+        x, y = round(across(c[measure]), 1), round(down(c["score"]["score"]), 1)
+        point = {"kind": _point_kind(c), "candidate": i, "name": c["name"], "x": x, "y": y}
         points.append({**point, "best": c["on_frontier"], "star": _star(x, y, 10)})
-    places = 0 if x_high - x_low > 0.06 else 1
-    share, name = frontier["distance_is_share"], frontier["distance_name"]
+    places, name = 0 if x_high - x_low > 0.06 else 1, frontier["distance_name"]
+    share = measure == "dissimilarity"
     drawing = {
         "label": f"{len(rows)} candidates by {name.lower()} and {frontier['score_name']}",
         "distance_name": name,

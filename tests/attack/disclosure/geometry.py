@@ -73,11 +73,10 @@ def meet(one: Box, two: Box) -> dict[int, Reach] | None:
 
 @dataclass(frozen=True)
 class DrawnTree:
-    """The leaves of a tree on the page: whom each is about, its label and what it predicts."""
+    """The leaves of a tree on the page: whom each is about, and its label."""
 
     boxes: Mapping[int, Box]
     labels: Mapping[int, int | None]
-    values: Mapping[int, Any]
 
     @classmethod
     def of(cls, drawn: Mapping[str, Any], features: Sequence[Mapping[str, Any]]) -> DrawnTree:
@@ -104,7 +103,7 @@ class DrawnTree:
         # A leaf that no value can reach is drawn as well.
         leaves = [node for node, left in enumerate(drawn["left"]) if left < 0]
         labels = {leaf: drawn["label"][leaf] for leaf in leaves}
-        return cls(boxes, labels, {leaf: drawn["predicted"][leaf] for leaf in leaves})
+        return cls(boxes, labels)
 
     @classmethod
     def compact(cls, drawn: Mapping[str, Any], features: Sequence[Mapping[str, Any]]) -> DrawnTree:
@@ -130,7 +129,7 @@ class DrawnTree:
             )
             inside = [None if box is None else meet(box, {feature: reach}) for reach in sides]
             todo += [inside[1], inside[0]]
-        return cls(boxes, dict(enumerate(drawn["l"])), dict(enumerate(drawn["v"])))
+        return cls(boxes, dict(enumerate(drawn["l"])))
 
     def leaf_of(self, coded: NDArray[np.float64]) -> NDArray[np.intp]:
         """Leaf of each row, values coded by position of feature and category."""

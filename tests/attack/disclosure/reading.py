@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tests.attack.disclosure.geometry import DrawnTree, atoms_of
 from tests.attack.disclosure.solver import Constraint, Solver
 
-__all__ = ["Reader", "summary_of"]
+__all__ = ["Reader", "positive_of", "summary_of"]
 
 BASE, SMALL, FEWEST = 5, 8, 20
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
@@ -35,6 +35,12 @@ def summary_of(page: str) -> dict[str, Any]:
     assert found is not None, "expected the page to embed its data"
     summary: dict[str, Any] = json.loads(found["json"])
     return summary
+
+
+def positive_of(summary: Mapping[str, Any]) -> int | None:
+    """Position of the positive one of two classes."""
+    diff = summary["diff"]
+    return None if diff["positive"] is None else diff["classes"].index(diff["positive"])
 
 
 @dataclass
@@ -61,7 +67,7 @@ class Reader:
     solver: Solver = field(init=False)
 
     def __post_init__(self) -> None:
-        s = self.summary
+        s = self.summary["diff"]
         self.trees = {
             side: DrawnTree.of(s["trees"][side], s["features"]) for side in ("old", "new")
         }
@@ -191,11 +197,12 @@ class Reader:
 
     def read_page(self) -> None:
         """Read all tables of a retraining's page."""
-        s = self.summary
-        positive = s["trees"]["new"]["positive"]
+        s, diff = self.summary, self.summary["diff"]
+        positive = positive_of(s)
         everybody = self.mask("new")
-        self.people(s["n_rows"], everybody, None, "rows")
-        for row in s["rules"]:
+        self.people(diff["n_rows"], everybody, None, "rows")
+        self.people(s["affected"]["n"], everybody, None, "rows affected")
+        for row in diff["rules"]:
             for side in ("old", "new"):
                 if (half := row[side]) is None:
                     continue
@@ -207,16 +214,16 @@ class Reader:
                     shown = self.trees[side].labels[half["leaf"]]
                 with_outcome = self.mask("new", **{side: half["leaf"]}, outcome=shown)
                 self.people(half["observed"], with_outcome, here, f"observed of {at}")
-        for side, rows in (("old", "old"), ("new", self.trained_on)):
-            for leaf, label in self.trees[side].labels.items():
-                shown = label if positive is None else positive
-                cell = s["trees"][side]["observed"][leaf]
-                part, whole = (self.mask(rows, **{side: leaf}, outcome=k) for k in (shown, None))
-                self.people(cell, part, whole, f"trained {side} {leaf}")
+                rows = "old" if side == "old" else self.trained_on
+                part, whole = (
+                    self.mask(rows, **{side: half["leaf"]}, outcome=k) for k in (shown, None)
+                )
+                self.people(half["trained_on"], part, whole, f"trained {at}")
         changed = self._changed(None)
-        self.people(s["people"]["flips"], changed, everybody, "flips")
-        self._measures(s["people"]["performance"], None, positive)
-        for by in s["people"]["subgroups"]:
+        self.people(s["affected"]["flips"], changed, everybody, "flips")
+        self.people(diff["flips"], changed, everybody, "flips of the diff")
+        self._measures(s["performance"]["measures"], None, positive)
+        for by in s["groups"]:
             for g, group in enumerate(by["groups"]):
                 inside = self.mask("new", group=g)
                 self.people(group["n"], inside, None, f"group {g}")
@@ -232,7 +239,7 @@ class Reader:
 
     def _measures(self, measures: Any, group: int | None, positive: int | None) -> None:
         for m in measures:
-            for column, side in (("old", "old"), ("own", "new")):
+            for column, side in (("deployed", "old"), ("own", "new")):
                 at = f"{m['name']} {side} {group}"
                 name, whole = m["name"], self.mask("new", group=group)
                 if name == "Accuracy":

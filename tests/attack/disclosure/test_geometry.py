@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from steadytree.views.summarise import summarise
 from tests.attack.disclosure.geometry import DrawnTree, atoms_of, code_rows
 from tests.report.samples import mixed_diff, mixed_rows, multiclass_diff, retraining
 
@@ -21,7 +20,7 @@ def test_rows_reach_the_leaves_that_the_trees_send_them_to() -> None:
         (mixed_diff(), mixed_rows(400, ("colour", "age", "share"), ("red", "green", "blue"))),
         (multiclass_diff(), None),
     ):
-        summary = summarise(diff)
+        summary = diff.to_dict()
         if rows is None:
             names = [feature["name"] for feature in summary["features"]]
             rng = np.random.default_rng(0)
@@ -35,7 +34,7 @@ def test_rows_reach_the_leaves_that_the_trees_send_them_to() -> None:
 
 
 def test_atoms_are_the_coarsest_groups_that_leaves_are_made_of() -> None:
-    summary = summarise(multiclass_diff())
+    summary = multiclass_diff().to_dict()
     trees = [drawn(summary, side) for side in ("old", "new")]
     atoms = atoms_of(trees)
     rng = np.random.default_rng(1)
@@ -46,11 +45,12 @@ def test_atoms_are_the_coarsest_groups_that_leaves_are_made_of() -> None:
 
 
 def test_candidates_are_read_from_few_bytes() -> None:
-    summary = summarise(retraining())
-    frontier, result = summary["frontier"], retraining()
-    coded = code_rows(result.X_new.astype({"site": str}), summary["features"])
-    chosen = next(row for row in frontier["candidates"] if row["chosen"])
-    compact = DrawnTree.compact(frontier["trees"][chosen["tree"]], summary["features"])
+    result = retraining()
+    summary = result.to_dict(candidate_trees=True)
+    features = summary["diff"]["features"]
+    coded = code_rows(result.X_new.astype({"site": str}), features)
+    chosen = next(row for row in summary["candidates"] if row["chosen"])
+    compact = DrawnTree.compact(summary["candidate_trees"][chosen["tree"]], features)
     labels = [compact.labels[int(leaf)] for leaf in compact.leaf_of(coded)]
     decided = result.tree.label[result.tree.apply(result.X_new)]
     assert np.mean(np.array(labels) == decided) > 0.99, "thresholds have six digits here"

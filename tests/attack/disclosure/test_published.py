@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import steadytree as st
 from steadytree.exceptions import SteadyTreeWarning
 from steadytree.publish import names_of_diff
-from tests.attack.disclosure.reading import Reader, summary_of
+from tests.attack.disclosure.reading import Reader, positive_of, summary_of
 from tests.audit.sets import SETS
 
 PERSON, WARD = "Quentin-", "Wardqx-"
@@ -120,8 +120,8 @@ def _cart(X: pd.DataFrame, y: np.ndarray[Any, Any], space: st.FeatureSpace, case
 
 def truth(reader: Reader, made: Publication, groups: list[str]) -> np.ndarray[Any, Any]:
     """The true counts, in the order of the unknowns."""
-    features = reader.summary["features"]
-    codes = {str(c): k for k, c in enumerate(reader.summary["classes"])}
+    features = reader.summary["diff"]["features"]
+    codes = {str(c): k for k, c in enumerate(reader.summary["diff"]["classes"])}
     outcome = np.array([codes[str(c)] for c in made.y])
     # Rare categories have other names on the page: the tree itself says where rows go.
     leaf = np.column_stack(
@@ -149,7 +149,7 @@ def attack(made: Publication) -> tuple[Reader, np.ndarray[Any, Any], list[Any]]:
     reader = Reader(summary, groups, len(made.X), trained_on)
     reader.read_page()
     tree = made.result.deployed
-    positive = summary["trees"]["new"]["positive"]
+    positive = positive_of(summary)
     behind = st.publish_tree(tree)
     for leaf, label in reader.trees["old"].labels.items():
         for k in range(reader.n_classes if summary["published"] else 0):

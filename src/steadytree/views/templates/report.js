@@ -3,7 +3,9 @@
 // trees and "try a case". Names are only ever set as text.
 (() => {
   const data = JSON.parse(document.getElementById("report-data").textContent);
-  const g = data.geometry;
+  const page = data.page, diff = data.diff ?? data, g = page.geometry;
+  const sides = ["old", "new"].filter((side) => page.trees[side]), single = sides.length === 1;
+  const trees = Object.fromEntries(sides.map((side) => [side, { ...diff.trees[side], ...page.trees[side] }]));
   const SVG = "http://www.w3.org/2000/svg";
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const WORDS = { k: "kept", m: "moved", r: "relabelled", a: "added", d: "dropped" };
@@ -67,7 +69,7 @@
   // A candidate's compact form (see compact_tree) as a tree like the two main ones.
   function unpack(compact, name) {
     const tree = { name, left: [], right: [], feature: compact.f, threshold: [], categories: [],
-      missing_left: [], unseen_left: [], label: [], predicted: [], rule: [], share: [], status: {}, against: [], observed: [], positive: null };
+      missing_left: [], unseen_left: [], label: [], predicted: [], rule: [], share: [], status: {}, against: [], observed: [] };
     let at = 0, t = 0, c = 0, m = 0, leaf = 0;
     // Nodes come in preorder: a loop with a stack, since trees may be deep.
     const open = [];
@@ -80,7 +82,7 @@
         else { tree.right[parent] = at; open.pop(); }
       }
       if (split) {
-        const byCategory = data.features[compact.f[at]].categories !== null;
+        const byCategory = diff.features[compact.f[at]].categories !== null;
         tree.threshold.push(byCategory ? null : compact.t[t++]);
         tree.categories.push(byCategory ? compact.c[c++] : null);
         tree.missing_left.push(Number(compact.m[m]) & 1);
@@ -91,7 +93,7 @@
         tree.threshold.push(null); tree.categories.push(null); tree.missing_left.push(0); tree.unseen_left.push(0);
         tree.label.push(compact.l[leaf]);
         const shown = compact.v[leaf];
-        tree.predicted.push({ words: data.classes === null ? numberText(shown) : percent(shown, 1) });
+        tree.predicted.push({ words: page.classes === null ? numberText(shown) : percent(shown, 1) });
         tree.rule.push(compact.n[leaf] || null);
         tree.status[compact.n[leaf]] = WORDS[compact.s[leaf]] || "kept";
         leaf += 1;
@@ -149,7 +151,7 @@
   const fill = (phrase, places) => phrase.replace(/\{(\w+)\}/g, (_, place) => places[place]);
   // codes: the categories it is a choice of, by default every one.
   function conditionWords(j, state, say, codes = null) {
-    const feature = data.features[j], name = isolate(feature.name);
+    const feature = diff.features[j], name = isolate(feature.name);
     const choice = codes ?? (feature.categories ? [...feature.categories.keys()] : []);
     const { low, high, allowed, missing, unseen } = state;
     const odd = [...(missing ? ["missing"] : []), ...(unseen ? ["never met"] : [])];
@@ -194,13 +196,13 @@
     missing: canMiss || null, unseen: canBeNew || null, allowed: feature.categories ? [...feature.categories.keys()] : null });
 
   function branchWords(tree, parent, isLeft) {
-    const j = tree.feature[parent], feature = data.features[j];
+    const j = tree.feature[parent], feature = diff.features[j];
     const reach = (tree.reach ??= reaching(tree))[parent];
     // A threshold of infinity asks only whether there is a value.
     const canMiss = (feature.missing && reach.missing) || !Number.isFinite(threshold(tree.threshold[parent]) ?? 0);
     const state = unrestricted(feature, canMiss, feature.unseen && reach.unseen);
     if (state.allowed) state.allowed = reach.codes;
-    return [feature.name, conditionWords(j, narrowed(state, tree, parent, isLeft), data.phrases.branch, reach.codes)];
+    return [feature.name, conditionWords(j, narrowed(state, tree, parent, isLeft), page.phrases.branch, reach.codes)];
   }
 
   // Categories of its feature that reach each split, and whether missing and new ones do (tree_words.py).
@@ -210,7 +212,7 @@
       const [node, codes, elsewhere, unseenElsewhere] = stack.pop();
       if (tree.left[node] < 0) continue;
       const j = tree.feature[node], sets = tree.categories[node];
-      const here = codes.get(j) ?? [...(data.features[j].categories ?? []).keys()];
+      const here = codes.get(j) ?? [...(diff.features[j].categories ?? []).keys()];
       out[node] = { codes: sets === null ? null : here, missing: !elsewhere.has(j), unseen: !unseenElsewhere.has(j) };
       for (const [child, isLeft] of [[tree.left[node], true], [tree.right[node], false]]) {
         const below = sets === null ? codes : new Map(codes).set(j, here.filter((code) => sets.includes(code) === isLeft));
@@ -221,9 +223,13 @@
     return out;
   }
 
+  const ruleOutcome = (half) => (half.label === null ? half.predicted.words : page.classes[diff.classes.indexOf(half.label)]);
+  const conditionsOf = (half) => (half.conditions.length ? half.conditions.map((c) => c.words) : ["everyone"]);
+  const signs = (text) => text.replaceAll(" <= ", " ≤ ").replaceAll(" >= ", " ≥ ").replace(/(?<![\w.])-(?=\d)/g, "−");
+
   function outcomeWords(tree, node) {
     const predicted = tree.predicted[node].words;
-    return data.classes === null ? [predicted, ""] : [data.classes[tree.label[node]], predicted];
+    return page.classes === null ? [predicted, ""] : [page.classes[tree.label[node]], predicted];
   }
 
   function marker(status, x, y) {
@@ -253,8 +259,8 @@
     const svg = make("svg", { class: "tree", viewBox: `0 0 ${g.width} ${height}`, role: "group",
       "aria-label": `${tree.name}: ${tree.n_rules} rules`, "data-side": side });
     const seen = tree.observed.some((cell) => cell), counted = tree.share.some((cell) => cell);
-    const heads = [[g.mark - 4, "start", "Rule"], [g.label, "start", data.classes ? "Decision" : "Prediction"],
-      [g.value, "end", data.classes ? "Predicted" : ""], [g.share, "end", seen ? "Observed" : counted ? "Rows" : ""]];
+    const heads = [[g.mark - 4, "start", "Rule"], [g.label, "start", page.classes ? "Decision" : "Prediction"],
+      [g.value, "end", page.classes ? "Predicted" : ""], [g.share, "end", seen ? "Observed" : counted ? "Rows" : ""]];
     for (const [x, anchor, text] of heads)
       if (text) svg.append(make("text", { class: "t-head", x, y: 17, "text-anchor": anchor }, text));
     for (const p of placed) {
@@ -305,20 +311,20 @@
     const states = new Map();
     for (const [node, isLeft] of steps) {
       const j = tree.feature[node];
-      states.set(j, narrowed(states.get(j) || unrestricted(data.features[j]), tree, node, isLeft));
+      states.set(j, narrowed(states.get(j) || unrestricted(diff.features[j]), tree, node, isLeft));
     }
     const out = [];
     for (const j of [...states.keys()].sort((a, b) => a - b)) {
-      const feature = data.features[j], s = states.get(j);
+      const feature = diff.features[j], s = states.get(j);
       const anyone = s.allowed ? s.allowed.length === feature.categories.length : s.low === -Infinity && s.high === Infinity;
-      if (!anyone || (feature.missing && !s.missing) || s.unseen === false) out.push(conditionWords(j, s, data.phrases.rule));
+      if (!anyone || (feature.missing && !s.missing) || s.unseen === false) out.push(conditionWords(j, s, page.phrases.rule));
     }
     return out.length ? out : ["everyone"];
   }
 
   // -- partners light up ---------------------------------------------------------------
-  const statuses = Object.fromEntries(data.rules.map((row) => [row.number, row.status]));
-  const texts = Object.fromEntries(data.rules.map((row) => [row.number, row]));
+  const statuses = Object.fromEntries(diff.rules.map((row) => [row.number, row.status]));
+  const texts = Object.fromEntries(diff.rules.map((row) => [row.number, row]));
   let pinned = null;
 
   function light(rule) {
@@ -329,10 +335,10 @@
 
   function ruleLabel(rule, side) {
     const row = texts[rule], half = row[side];
-    const other = data.trees.old === null ? "" : side === "old" ? data.names.new : data.names.old;
-    const change = data.trees.old === null ? "" : `, ${TITLES[row.status].toLowerCase()}`;
+    const other = single ? "" : side === "old" ? page.names.new : page.names.old;
+    const change = single ? "" : `, ${TITLES[row.status].toLowerCase()}`;
     const partner = other && row[side === "old" ? "new" : "old"] ? `; partner in the ${other.toLowerCase()}` : "";
-    return `Rule ${rule}${change}: ${half.conditions.join(" and ")}, then ${half.outcome}${partner}`;
+    return `Rule ${rule}${change}: ${conditionsOf(half).join(" and ")}, then ${ruleOutcome(half)}${partner}`;
   }
 
   function enliven(svg, side) {
@@ -369,11 +375,11 @@
     });
   }
 
-  const folded = { old: data.trees.old ? data.trees.old.folded : [], new: data.trees.new.folded };
+  const folded = Object.fromEntries(sides.map((side) => [side, trees[side].folded]));
 
   // Unfold one branch: it opens by two levels or so, and what is below is folded in turn.
   function open(side, node) {
-    const tree = data.trees[side];
+    const tree = trees[side];
     const inside = subtree(tree, node);
     folded[side] = folded[side].filter((n) => n !== node);
     if (inside.ends > 16) folded[side].push(...inside.level);
@@ -393,7 +399,7 @@
 
   function redraw(side, focusNode) {
     const figure = document.getElementById(`tree-${side}`);
-    const svg = drawTree(data.trees[side], { side, statuses, plain: data.trees.old === null, folded: folded[side] });
+    const svg = drawTree(trees[side], { side, statuses, plain: single, folded: folded[side] });
     figure.querySelector("svg.tree").replaceWith(svg);
     enliven(svg, side);
     if (!folded[side].length) figure.querySelector(".folded-note")?.remove();
@@ -461,7 +467,7 @@
   filter();
 
   // -- the frontier ----------------------------------------------------------------------
-  const frontier = data.frontier;
+  const frontier = page.frontier && { ...page.frontier, candidates: data.candidates, trees: data.candidate_trees };
 
   function showCandidate(i) {
     const c = frontier.candidates[i];
@@ -473,26 +479,25 @@
     const facts = make("dl", { class: "facts" });
     const fact = (label, value, detail = "") =>
       facts.append(make("div", {}, make("dt", {}, label), make("dd", { class: "big" }, value), make("dd", { class: "detail" }, detail)));
-    const distance = (x) => (x === null ? "–" : frontier.distance_is_share ? percent(x) : numberText(Number(x.toPrecision(3))));
+    const distance = (c) => (c[frontier.measure] === null ? "–" : frontier.measure === "dissimilarity" ? percent(c.dissimilarity) : numberText(Number(c.distance.toPrecision(3))));
     const against = chosen && chosen !== c ? chosen : null;
-    fact(frontier.distance_name, distance(c.distance), against ? `chosen: ${distance(against.distance)}` : "");
+    fact(frontier.distance_name, distance(c), against ? `chosen: ${distance(against)}` : "");
     fact(frontier.score_name, c.score.words, against ? `chosen: ${against.score.words}` : "");
-    const happened = (label, key) => {
-      if (c[key] !== null) fact(label, c[key].words, against && against[key] !== null ? `chosen: ${against[key].words}` : "");
-    };
-    happened("Decisions that change", "flips");
-    happened(`${data.risk} moves by more than 5 points`, "moved_5");
-    fact("Rules", String(c.n_rules), c.counts ? ["kept", "moved", "relabelled", "added", "dropped"]
+    if (c.flips !== null) {
+      fact("Decisions that change", c.flips.words, against ? `chosen: ${against.flips.words}` : "");
+      fact(`${page.risk} moves by more than 5 points`, c.moved["5"].words, against ? `chosen: ${against.moved["5"].words}` : "");
+    }
+    fact("Rules", String(c.n_leaves), c.counts ? ["kept", "moved", "relabelled", "added", "dropped"]
       .filter((key) => c.counts[key]).map((key) => `${c.counts[key]} ${key}`).join(", ") : "");
     const parts = [make("h3", {}, c.name + (c.chosen ? " (chosen)" : "")), facts];
-    if (c.settings) parts.push(make("p", { class: "hint" }, c.settings));
-    if (c.edits.length) parts.push(make("p", {}, "Edits: " + c.edits.map((edit) => edit.words).join("; ")));
+    if (c.parameters) parts.push(make("p", { class: "hint" }, c.parameters));
+    if (c.edits.length) parts.push(make("p", {}, "Edits: " + c.edits.map(signs).join("; ")));
     if (c.tree === null) parts.push(make("p", { class: "hint" }, data.published ? "The trees of other candidates are not published." : "This candidate's tree was left out to keep the file small."));
     else {
       const tree = unpack(frontier.trees[c.tree], c.name);
       const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${c.name}, drawing` });
       const draw = (folds) => {
-        scroll.replaceChildren(drawTree(tree, { side: "candidate", statuses: tree.status, plain: c.chosen && data.trees.old === null, folded: folds }));
+        scroll.replaceChildren(drawTree(tree, { side: "candidate", statuses: tree.status, plain: c.chosen && single, folded: folds }));
       };
       draw(tree.folded);
       parts.push(scroll);
@@ -510,8 +515,8 @@
 
   // Table of the rules that the candidate changes, against the base tree.
   function candidateDiff(c, tree) {
-    const base = data.rules.filter((row) => (data.trees.old === null ? row.new : row.old));
-    const half = (row) => (data.trees.old === null ? row.new : row.old);
+    const base = diff.rules.filter((row) => (single ? row.new : row.old));
+    const half = (row) => (single ? row.new : row.old);
     const old = new Map(base.map((row) => [row.number, half(row)]));
     const seen = new Set(), rows = [];
     tree.rule.forEach((rule, node) => {
@@ -534,7 +539,7 @@
       const key = make("svg", { class: "key", viewBox: "0 0 16 16", "aria-hidden": "true" }, marker(status, 8, 8));
       body.append(make("tr", { "data-status": status }, make("th", { scope: "row" }, String(rule)),
         make("td", {}, make("span", { class: "status" }, key, make("span", {}, TITLES[status]))),
-        was ? cell(was.conditions, was.outcome) : none(),
+        was ? cell(conditionsOf(was), ruleOutcome(was)) : none(),
         node === null ? none() : cell(ruleWords(tree, node), outcomeWords(tree, node)[0])));
     }
     const head = make("thead", {}, make("tr", {}, ...["Rule", "Change", `In ${frontier.base_name}`, "In this candidate"]
@@ -625,9 +630,8 @@
     result.hidden = values === null;
     if (values === null) return;
     const outcomes = [], panels = [];
-    for (const side of ["old", "new"]) {
-      const tree = data.trees[side];
-      if (tree === null) continue;
+    for (const side of sides) {
+      const tree = trees[side];
       const path = follow(tree, values), leaf = path.at(-1);
       const svg = document.querySelector(`#tree-${side} svg.tree`);
       for (const node of path) svg.querySelector(`[data-node="${node}"]`)?.classList.add("on-path");
@@ -641,7 +645,7 @@
           : value === "other" ? " (category never met: follows the stored direction)" : "")));
       });
       const words = tree.rule[leaf] === null ? "" : ` by rule ${tree.rule[leaf]}`;
-      const numbers = [rate && rate !== "–" ? `predicts ${data.classes[tree.positive ?? tree.label[leaf]]} ${rate}` : "",
+      const numbers = [rate && rate !== "–" ? `predicts ${page.classes[page.positive ?? tree.label[leaf]]} ${rate}` : "",
         tree.observed[leaf] ? `observed ${tree.observed[leaf].words}` : ""].filter(Boolean).join("; ");
       panels.push(make("figure", { id: `case-${side}`, "data-leaf": leaf },
         make("figcaption", {}, tree.name),
