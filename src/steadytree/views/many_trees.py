@@ -204,7 +204,6 @@ class TreeMapDisplay(Display):
         *,
         figsize: tuple[float, float] = (6.4, 5.0),
         scatter_kw: Style = None,
-        marked_kw: Style = None,
         text_kw: Style = None,
     ) -> TreeMapDisplay:
         """Draw the map.
@@ -214,9 +213,8 @@ class TreeMapDisplay(Display):
         ax : matplotlib axes, optional
         figsize : pair of float
             Size of a new figure in inches.
-        scatter_kw, marked_kw : dict, optional
-            Keywords of ``Axes.scatter`` for all trees (``cmap`` for the colours of scores),
-            and for the rings around those that are named.
+        scatter_kw : dict, optional
+            Keywords of ``Axes.scatter`` (``cmap`` for the colours of scores).
         text_kw : dict, optional
             Keywords of ``Axes.annotate`` for the names.
 
@@ -243,7 +241,7 @@ class TreeMapDisplay(Display):
         box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "none", "alpha": 0.85}
         label = {"xytext": (9, 9), "textcoords": "offset points", "fontsize": 9, "bbox": box}
         for name, i in self.marked.items():
-            ax.scatter(*self.points[i], **styled(marked_kw, **ring))
+            ax.scatter(*self.points[i], **ring)
             words = literal(shorten(name, 24))
             ax.annotate(words, tuple(self.points[i]), **styled(text_kw, color=INK, **label))
         ax.set_aspect("equal", adjustable="datalim")
@@ -419,7 +417,6 @@ class SplitFrequencyDisplay(Display):
         *,
         figsize: tuple[float, float] | None = None,
         bar_kw: Style = None,
-        cut_kw: Style = None,
         text_kw: Style = None,
     ) -> SplitFrequencyDisplay:
         """Draw the figure.
@@ -429,9 +426,8 @@ class SplitFrequencyDisplay(Display):
         ax : array of five matplotlib axes, optional
         figsize : pair of float, optional
             Size of a new figure in inches; by default as high as the features need.
-        bar_kw, cut_kw, text_kw : dict, optional
-            Keywords of ``Axes.barh`` for the shares, of ``Axes.scatter`` for the cut-points,
-            and of ``Axes.text`` for the numbers.
+        bar_kw, text_kw : dict, optional
+            Keywords of ``Axes.barh`` for the shares, and of ``Axes.text`` for the numbers.
 
         Returns
         -------
@@ -469,10 +465,10 @@ class SplitFrequencyDisplay(Display):
         names = [literal(shorten(self.space.feature_labels[j], 26)) for j in self.features_]
         axes[0].set_yticks(places, names)
         axes[0].set_ylim(rows - 0.4, -0.6)
-        self._draw_cuts(axes[4], cut_kw, text_kw)
+        self._draw_cuts(axes[4], text_kw)
         return self._drawn_on(axes)
 
-    def _draw_cuts(self, panel: Any, cut_kw: Style, text_kw: Style) -> None:
+    def _draw_cuts(self, panel: Any, text_kw: Style) -> None:
         plain_axes(panel)
         panel.grid(False)
         panel.set_title("Where they cut", fontsize=10, color=INK, loc="left")
@@ -491,9 +487,7 @@ class SplitFrequencyDisplay(Display):
             panel.plot([0, 1], [row, row], color="#E6E6E6", lw=1, zorder=1)
             faint = float(np.clip(12 / at.size, 0.05, 0.6))
             look = {"marker": "|", "s": 70, "color": OKABE_ITO["vermillion"], "linewidths": 1.1}
-            panel.scatter(
-                at, np.full(at.size, row), **styled(cut_kw, alpha=faint, zorder=2, **look)
-            )
+            panel.scatter(at, np.full(at.size, row), alpha=faint, zorder=2, **look)
             middle, words = float(np.median(at)), PLAIN.significant(float(np.median(cuts)), 4)
             panel.scatter([middle], [row], s=22, color=INK, zorder=3)
             centred = styled(text_kw, va="center", ha="center", fontsize=7, color=INK, zorder=4)

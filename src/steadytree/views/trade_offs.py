@@ -37,8 +37,8 @@ class ParetoFrontierDisplay(Display):
         Which candidates no other one beats.
     chosen : int, optional
         Position of the chosen candidate.
-    deployed : int or (float, float), optional
-        Position of the deployed tree among the candidates, or its distance and score.
+    deployed : int, optional
+        Position of the deployed tree among the candidates.
     distance_name, score_name : str
         What the axes say.
     distance_is_share : bool, default False
@@ -68,7 +68,7 @@ class ParetoFrontierDisplay(Display):
         pareto_mask: ArrayLike,
         *,
         chosen: int | None = None,
-        deployed: int | tuple[float, float] | None = None,
+        deployed: int | None = None,
         distance_name: str = "Distance to the first collection of trees",
         score_name: str = "Score on held-out rows",
         distance_is_share: bool = False,
@@ -116,52 +116,16 @@ class ParetoFrontierDisplay(Display):
 
     @classmethod
     def from_retraining(
-        cls,
-        retraining: Any,
-        *,
-        score_name: str | None = None,
-        **options: Any,
+        cls, retraining: Any, *, ax: Any = None, score_name: str | None = None, **style: Any
     ) -> ParetoFrontierDisplay:
         """Draw the frontier of a :class:`steadytree.Retraining`.
 
         Parameters
         ----------
         retraining : Retraining
+        ax : matplotlib axes, optional
         score_name : str, optional
             What the vertical axis says.
-        **options
-            Of :meth:`from_frame`.
-
-        Returns
-        -------
-        ParetoFrontierDisplay
-        """
-        score_name = score_name or "Score on the new rows (cross-fitted)"
-        return cls.from_frame(retraining.frontier, score_name=score_name, **options)
-
-    @classmethod
-    def from_frame(
-        cls,
-        frontier: Any,
-        *,
-        distance: str = "dissimilarity",
-        score: str = "score",
-        score_name: str = "Score",
-        ax: Any = None,
-        **style: Any,
-    ) -> ParetoFrontierDisplay:
-        """Draw a table of candidates, such as ``Retraining.frontier``.
-
-        Parameters
-        ----------
-        frontier : DataFrame
-            With the two columns named and, where they exist, the flags ``on_frontier`` and
-            ``chosen``, and a ``kind`` column in which "keep" is the deployed tree.
-        distance, score : str
-            Columns to draw.
-        score_name : str
-            What the vertical axis says.
-        ax : matplotlib axes, optional
         **style
             Passed to :meth:`plot`.
 
@@ -169,27 +133,17 @@ class ParetoFrontierDisplay(Display):
         -------
         ParetoFrontierDisplay
         """
-        lacking = [column for column in (distance, score) if column not in frontier.columns]
-        if lacking:
-            raise InputError(
-                f"expected columns {lacking} in the table of candidates, "
-                f"got {list(frontier.columns)}"
-            )
-        usable = frontier[frontier[[distance, score]].notna().all(axis=1)].reset_index(drop=True)
-        flags = usable.get("on_frontier", np.zeros(len(usable), dtype=bool))
-        chosen = np.flatnonzero(np.asarray(usable.get("chosen", []), dtype=bool))
-        kept = np.flatnonzero(np.asarray(usable.get("kind", []), dtype=object) == "keep")
+        frontier = retraining.frontier
+        usable = frontier[frontier["score"].notna()].reset_index(drop=True)
         display = cls(
-            usable[distance],
-            usable[score],
-            flags,
-            chosen=int(chosen[0]) if chosen.size else None,
-            deployed=int(kept[0]) if kept.size else None,
-            distance_name="Dissimilarity to the deployed tree"
-            if distance == "dissimilarity"
-            else distance.replace("_", " ").capitalize(),
-            score_name=score_name,
-            distance_is_share=distance == "dissimilarity",
+            usable["dissimilarity"],
+            usable["score"],
+            usable["on_frontier"],
+            chosen=_first(usable["chosen"]),
+            deployed=_first(usable["kind"] == "keep"),
+            distance_name="Dissimilarity to the deployed tree",
+            score_name=score_name or "Score on the new rows (cross-fitted)",
+            distance_is_share=True,
         )
         return display.plot(ax=ax, **style)
 
@@ -199,11 +153,7 @@ class ParetoFrontierDisplay(Display):
         *,
         figsize: tuple[float, float] = (6.4, 4.2),
         scatter_kw: Style = None,
-        frontier_kw: Style = None,
         line_kw: Style = None,
-        chosen_kw: Style = None,
-        deployed_kw: Style = None,
-        legend_kw: Style = None,
     ) -> ParetoFrontierDisplay:
         """Draw the frontier.
 
@@ -213,11 +163,10 @@ class ParetoFrontierDisplay(Display):
             By default a new figure.
         figsize : pair of float
             Size of a new figure in inches.
-        scatter_kw, frontier_kw, chosen_kw, deployed_kw : dict, optional
-            Keywords of ``Axes.scatter`` for the candidates that are beaten, those on the
-            frontier, the chosen and the deployed tree.
-        line_kw, legend_kw : dict, optional
-            Keywords of ``Axes.plot`` for the frontier's line, and of ``Axes.legend``.
+        scatter_kw : dict, optional
+            Keywords of ``Axes.scatter`` for the candidates that are beaten.
+        line_kw : dict, optional
+            Keywords of ``Axes.plot`` for the frontier's line.
 
         Returns
         -------
@@ -242,15 +191,15 @@ class ParetoFrontierDisplay(Display):
             line = styled(line_kw, color=blue, linewidth=1.4, zorder=3)
             (self.frontier_line_,) = ax.plot(self.distance[best], self.score[best], **line)
             look = {"s": 34, "color": blue, "zorder": 4, "label": label}
-            self.frontier_ = self._points(ax, best, frontier_kw, look)
+            self.frontier_ = self._points(ax, best, None, look)
         if self.deployed is not None:
             look = {"marker": "D", "s": 70, "facecolor": "white", "edgecolor": INK}
             look |= {"linewidths": 1.6, "zorder": 5, "label": "Deployed tree"}
-            self.deployed_ = self._points(ax, self.deployed, deployed_kw, look)
+            self.deployed_ = self._points(ax, self.deployed, None, look)
         if self.chosen is not None:
             look = {"marker": "*", "s": 230, "color": OKABE_ITO["vermillion"], "edgecolor": "white"}
             look |= {"linewidths": 0.8, "zorder": 6, "label": "Chosen tree"}
-            self.chosen_ = self._points(ax, self.chosen, chosen_kw, look)
+            self.chosen_ = self._points(ax, self.chosen, None, look)
         if self.distance_is_share:
             from matplotlib.ticker import PercentFormatter
 
@@ -260,13 +209,17 @@ class ParetoFrontierDisplay(Display):
         ax.margins(0.06)
         # Beside the data: no place inside is free for every cloud of points.
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": 2}
-        ax.legend(**styled(legend_kw, frameon=False, fontsize=8.5, borderaxespad=0.2, **place))
+        ax.legend(frameon=False, fontsize=8.5, borderaxespad=0.2, **place)
         return self._drawn_on(ax)
 
     def _points(self, ax: Any, which: Any, style: Style, look: dict[str, Any]) -> Any:
-        """Draw some of the candidates, by position, or a point that is none of them."""
-        at = which if isinstance(which, tuple) else (self.distance[which], self.score[which])
-        return ax.scatter(*at, **styled(style, **look))
+        """Draw some of the candidates, by position."""
+        return ax.scatter(self.distance[which], self.score[which], **styled(style, **look))
+
+
+def _first(flags: pd.Series) -> int | None:
+    """Position of the first candidate with a flag; None without one."""
+    return int(flags.argmax()) if flags.any() else None
 
 
 KINDS = ("thresholds", "data")
@@ -329,23 +282,6 @@ class SensitivityDisplay(Display):
         self.distance_is_share = distance_is_share
 
     @classmethod
-    def from_frame(cls, results: pd.DataFrame, *, ax: Any = None, **names: Any) -> Any:
-        """Draw what :func:`steadytree.estimators.assessment.measure_sensitivity` found before.
-
-        Parameters
-        ----------
-        results : DataFrame
-        ax : axes or array of axes, one per curve, optional
-        **names
-            ``distance_name`` and ``distance_is_share``, as of the class.
-
-        Returns
-        -------
-        SensitivityDisplay
-        """
-        return cls(results, **names).plot(ax=ax)
-
-    @classmethod
     def from_estimator(
         cls,
         estimator: Any,
@@ -392,7 +328,6 @@ class SensitivityDisplay(Display):
         *,
         figsize: tuple[float, float] | None = None,
         line_kw: Style = None,
-        fill_kw: Style = None,
     ) -> SensitivityDisplay:
         """Draw the curves that there are results for.
 
@@ -401,8 +336,8 @@ class SensitivityDisplay(Display):
         ax : axes or array of axes, one per curve, optional
         figsize : pair of float, optional
             Size of a new figure in inches.
-        line_kw, fill_kw : dict, optional
-            Keywords of ``Axes.plot`` for the means and ``Axes.fill_between`` for the spread.
+        line_kw : dict, optional
+            Keywords of ``Axes.plot`` for the means.
 
         Returns
         -------
@@ -421,7 +356,7 @@ class SensitivityDisplay(Display):
             mean, spread = by.mean(), by.std(ddof=1).fillna(0.0)
             colour = OKABE_ITO["blue" if kind == "thresholds" else "vermillion"]
             x, m, s = mean.index.to_numpy(), mean.to_numpy(), spread.to_numpy()
-            band = styled(fill_kw, color=colour, alpha=0.18, linewidth=0)
+            band = {"color": colour, "alpha": 0.18, "linewidth": 0}
             self.bands_[kind] = panel.fill_between(x, np.maximum(m - s, 0), m + s, **band)
             marker = "o" if kind == "thresholds" else "s"
             line = styled(line_kw, color=colour, marker=marker, markersize=5)
