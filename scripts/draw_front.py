@@ -20,6 +20,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
+from steadytree.plotting import TreeComparisonDisplay
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "images" / "retrained.svg"
 NARROW = TARGET.with_name("retrained-narrow.svg")
@@ -108,7 +109,7 @@ def draw(scene: Scene, *, narrow: bool = False) -> Any:
     ):
         matching = st.match_paths(scene.deployed, after.tree, space=scene.space, variant="metric")
         pairs = sorted((pair.path_a, pair.path_b) for pair in matching.pairs)
-        display = st.TreeComparisonDisplay(matching.a, matching.b, pairs)
+        display = TreeComparisonDisplay(matching.a, matching.b, pairs)
         ax = figure.add_subplot(grid[row + 1, 0] if narrow else grid[row, 1])
         before = first if row == 0 else figure.add_axes((0, 0, 0, 0), visible=False)
         display.plot(ax=[before, ax], text_kw={"fontsize": 8})

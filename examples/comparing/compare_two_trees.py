@@ -17,6 +17,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
+from steadytree.plotting import TreeComparisonDisplay
 
 X, benign = load_breast_cancer(return_X_y=True, as_frame=True)
 y = benign.map({0: "malignant", 1: "benign"})
@@ -55,7 +56,7 @@ print("\nThe new tree may go live." if check else "\nKeep the deployed tree.")
 # Why: the two trees, with rules that correspond in the same colour.
 
 figure, axes = plt.subplots(2, 1, figsize=(7.4, 5), layout="constrained")
-shown = st.TreeComparisonDisplay.from_trees(
+shown = TreeComparisonDisplay.from_trees(
     old, new, space=space, titles=("In use", "Proposed"), ax=axes
 )
 plt.show()

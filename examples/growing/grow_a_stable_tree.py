@@ -16,6 +16,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 import steadytree as st
+from steadytree.plotting import ParetoFrontierDisplay
 
 X, benign = load_breast_cancer(return_X_y=True, as_frame=True)
 y = benign.map({0: "malignant", 1: "benign"})
@@ -53,7 +54,7 @@ print(f"Accuracy on {len(y_test)} other patients: {accuracy:.3f}")
 # %%
 # The picture says what the choice cost: the star against the highest dot.
 
-display = st.ParetoFrontierDisplay.from_estimator(
+display = ParetoFrontierDisplay.from_estimator(
     model, score_name="AUC on rows held out"
 )
 plt.show()

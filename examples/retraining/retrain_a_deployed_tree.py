@@ -19,6 +19,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
+from steadytree.plotting import TreeComparisonDisplay
 
 X, benign = load_breast_cancer(return_X_y=True, as_frame=True)
 y = benign.map({0: "malignant", 1: "benign"})
@@ -58,7 +59,7 @@ print(f"{matching.relative:.0%} dissimilar (0 % = the same rules).")
 # is another one.
 
 figure, axes = plt.subplots(2, 1, figsize=(7.4, 6), layout="constrained")
-shown = st.TreeComparisonDisplay.from_trees(
+shown = TreeComparisonDisplay.from_trees(
     before,
     after,
     space=space,
@@ -122,4 +123,4 @@ print(f"Open this in a browser: {page.resolve()}")
 # patients speak for.
 
 figure, axes = plt.subplots(2, 1, figsize=(7.4, 6), layout="constrained")
-shown = st.TreeComparisonDisplay.from_retraining(result, ax=axes)
+shown = TreeComparisonDisplay.from_retraining(result, ax=axes)

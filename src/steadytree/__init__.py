@@ -29,14 +29,8 @@ if TYPE_CHECKING:  # for type checkers; a test holds this against _HOME
     from steadytree.estimators.selection import pareto_mask as pareto_mask
     from steadytree.evaluation.plan import ChangePlan as ChangePlan
     from steadytree.formats.rules.read_rules import tree_from_rules as tree_from_rules
-    from steadytree.plotting import ParetoFrontierDisplay as ParetoFrontierDisplay
-    from steadytree.plotting import SensitivityDisplay as SensitivityDisplay
-    from steadytree.plotting import SplitFrequencyDisplay as SplitFrequencyDisplay
-    from steadytree.plotting import TreeComparisonDisplay as TreeComparisonDisplay
-    from steadytree.plotting import TreeMapDisplay as TreeMapDisplay
     from steadytree.plugins import as_tree as as_tree
     from steadytree.plugins import export_tree as export_tree
-    from steadytree.publish import publish_tree as publish_tree
     from steadytree.retraining import History as History
     from steadytree.retraining import Retraining as Retraining
     from steadytree.retraining import Rows as Rows
@@ -76,15 +70,7 @@ _HOME = {
     "estimators.selection": ("pareto_mask",),
     "evaluation.plan": ("ChangePlan",),
     "formats.rules.read_rules": ("tree_from_rules",),
-    "plotting": (
-        "ParetoFrontierDisplay",
-        "SensitivityDisplay",
-        "SplitFrequencyDisplay",
-        "TreeComparisonDisplay",
-        "TreeMapDisplay",
-    ),
     "plugins": ("as_tree", "export_tree"),
-    "publish": ("publish_tree",),
     "retraining": ("History", "Retraining", "Rows", "SearchOptions", "retrain"),
     "tree.decision": ("Decision",),
     "tree.json": ("load_tree", "save_tree"),

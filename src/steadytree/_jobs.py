@@ -22,17 +22,14 @@ LOOK_EVERY = 0.5
 """Seconds between two looks of a worker process at whether its parent still lives."""
 
 
-def is_elsewhere() -> bool:
-    """Whether joblib was told to run jobs by none of its own backends for this machine."""
-    return type(get_active_backend()[0]).__module__ != "joblib._parallel_backends"
-
-
 def threads_here(n_jobs: int | None) -> int:
     """Threads that work in this process may take; one where joblib's jobs run elsewhere.
 
     A cluster counts the cores of all its machines, whatever ``n_jobs`` says.
     """
-    return 1 if is_elsewhere() else int(effective_n_jobs(n_jobs))
+    backend, _ = get_active_backend()
+    here = type(backend).__module__ == "joblib._parallel_backends"
+    return int(effective_n_jobs(n_jobs)) if here else 1
 
 
 def in_threads(tasks: Sequence[Callable[[], Any]], n_jobs: int | None) -> list[Any]:

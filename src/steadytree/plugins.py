@@ -457,7 +457,7 @@ def export_tree(
     path : path, optional
         Where to write; the file is written whole or not at all.
     publish : bool, default False
-        Write the tree as it may leave the house: :func:`steadytree.publish_tree`.
+        Write the tree as it may leave the house: :func:`steadytree.publish.publish_tree`.
     **options
         Of the format, see its writer: ``dialect="postgres"`` for SQL.
 

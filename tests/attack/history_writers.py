@@ -70,7 +70,7 @@ def write_at_once(folder: Path, writers: int, appends: int) -> dict[str, Any]:
 def kill_writers(folder: Path, kills: int, seed: int) -> dict[str, Any]:
     """Kill writers at random moments; count what was lost, torn or left behind."""
     moments = random.Random(seed)
-    counts = {"kills": 0, "acknowledged": 0, "left a temporary": 0}
+    counts = {"kills": 0, "acknowledged": 0}
     faults: list[str] = []
     span = _time_of_one(folder / "warm.jsonl")
     (folder / "warm.jsonl").unlink()
@@ -81,14 +81,11 @@ def kill_writers(folder: Path, kills: int, seed: int) -> dict[str, Any]:
             head = None
         told = _one_killed(path, str(turn), moments.uniform(0, 3 * span))
         counts["kills"] += 1
-        counts["left a temporary"] += len(_temporaries(folder)) > 0
         kept += told
         counts["acknowledged"] += len(told)
         faults += [f"kill {turn}: {fault}" for fault in _look(path, kept, head)]
         head = History(path).head
-    last = folder / "last.jsonl"
-    os.waitpid(forked(lambda: History(last).append(A)), 0)
-    return {**counts, "faults": faults, "left at the end": _temporaries(folder)}
+    return {**counts, "faults": faults}
 
 
 def _another(history: History) -> Tree:
@@ -143,10 +140,6 @@ def _look(path: Path, kept: list[str], head: str | None) -> list[str]:
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
-
-
-def _temporaries(folder: Path) -> list[str]:
-    return [name for name in os.listdir(folder) if name.startswith(".")]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
+"""Parameters checked before anything takes time, and tables of every kind read alike."""
+
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,27 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
-from steadytree.estimators import TreeClassifier, TreeRegressor
-from steadytree.exceptions import FeatureAlignmentError, InputError
+from research.paper.data import load_case_study
+from steadytree.estimators import (
+    StableTreeClassifier,
+    StableTreeRegressor,
+    TreeClassifier,
+    TreeRegressor,
+)
+from steadytree.estimators.distilled import DistilledTreeClassifier, DistilledTreeRegressor
+from steadytree.exceptions import (
+    FeatureAlignmentError,
+    InputError,
+    OneDecisionWarning,
+)
 from steadytree.plugins import as_tree
-from steadytree.tree.json import save_tree
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
+from tests.estimators.samples import small, three_columns
+from tests.growing.mixed import mixed_table
 
 
 @pytest.fixture(scope="module")
@@ -126,14 +140,6 @@ def test_a_new_tree_by_set_params_is_read(iris: tuple[Any, Any, Any]) -> None:
     assert ours.get_depth() == 1
 
 
-def test_a_tree_file_is_a_tree(iris: tuple[Any, Any, Any], tmp_path: Path) -> None:
-    X, _, model = iris
-    save_tree(as_tree(model), tmp_path / "tree.json")
-    np.testing.assert_array_equal(
-        TreeClassifier(tmp_path / "tree.json").predict(X), model.predict(X)
-    )
-
-
 def test_frames_are_read_by_name(coloured: Tree) -> None:
     ours = TreeClassifier(coloured)
     data = pd.DataFrame({"x": [0.1, 0.9, 0.1], "other": 1, "colour": ["red", "green", "green"]})
@@ -148,14 +154,6 @@ def test_frames_are_read_by_name(coloured: Tree) -> None:
 def test_missing_and_unseen_categories_follow_the_missing_direction(coloured: Tree) -> None:
     data = pd.DataFrame({"colour": [None, "purple"], "x": [0.9, 0.9]})
     assert TreeClassifier(coloured).apply(data).tolist() == [1, 1]
-
-
-def test_labels_are_those_stored_with_the_leaves(coloured: Tree) -> None:
-    # Leaf 3 says "yes" from a share of 0.4 on.
-    eager = coloured.relabelled(0.4)
-    data = pd.DataFrame({"colour": ["green"], "x": [0.1]})
-    assert TreeClassifier(coloured).predict(data).tolist() == ["no"]
-    assert TreeClassifier(eager).predict(data).tolist() == ["yes"]
 
 
 def test_rules_in_words(coloured: Tree) -> None:
@@ -180,13 +178,6 @@ def test_rules_in_words(coloured: Tree) -> None:
         ours.rules(style="table")
 
 
-def test_the_notebook_view_shows_the_rules(coloured: Tree) -> None:
-    ours = TreeClassifier(coloured.replace(feature_names=("a<b", "x"), label=coloured.label))
-    for shown in (ours._repr_html_(), ours._repr_mimebundle_()["text/html"]):
-        assert "a&lt;b is red or blue" in shown
-        assert "3 leaves" in shown
-
-
 def test_a_tree_for_the_other_task_is_refused(iris: tuple[Any, Any, Any]) -> None:
     X, y, model = iris
     with pytest.raises(InputError, match="got a classification tree; use TreeClassifier"):
@@ -195,10 +186,179 @@ def test_a_tree_for_the_other_task_is_refused(iris: tuple[Any, Any, Any]) -> Non
         TreeClassifier(DecisionTreeRegressor().fit(X, y)).fit(X, y)
 
 
-def test_wide_data_and_a_single_leaf() -> None:
-    X, _ = load_breast_cancer(return_X_y=True)
-    stump = TreeClassifier(DecisionTreeClassifier(max_depth=1).fit(X, np.r_[np.zeros(568), 1]))
-    leaf = TreeClassifier(stump.to_tree().truncate(0))
-    assert leaf.decision_path(X).sum() == len(X)
-    assert leaf.rules() == "always: 0.0 (predicts 1.0 0.2 %; observed 1 of 569)"
-    assert set(leaf.apply(X)) == {0}
+def test_class_weights_count(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
+    X, y = cancer
+    plain = small(scoring="accuracy").fit(X, y)
+    balanced = small(scoring="accuracy", class_weight="balanced").fit(X, y)
+    heavy = small(scoring="accuracy", class_weight={0: 50.0, 1: 1.0}).fit(X, y)
+    assert np.allclose(balanced.candidates_[0].value[0], 0.5, atol=0.05)
+    assert heavy.predict(X).mean() < plain.predict(X).mean()
+    held = heavy.holdout_indices_
+    rows = np.where(y.iloc[held] == 0, 50.0, 1.0)
+    right = heavy.candidates_[0].predict(X.iloc[held]) == y.iloc[held]
+    assert np.isclose(heavy.scores_[0], np.average(right, weights=rows))
+
+
+def test_the_decision_threshold_labels_every_tree(cancer: tuple[pd.DataFrame, pd.Series]) -> None:
+    X, y = cancer
+    rare = y.where(np.arange(len(y)) % 4 == 0, 0)  # one in six
+    model = small(decision_threshold="prevalence").fit(X, rare)
+    assert np.isclose(model.decision_threshold_, rare.mean())
+    for tree in (*model.candidates_, *model.reference_trees_):
+        assert tree.decision_threshold == model.decision_threshold_
+        np.testing.assert_array_equal(tree.label, tree.value[:, 1] >= rare.mean())
+    shares = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(model.predict(X), shares >= rare.mean())
+    with pytest.warns(OneDecisionWarning, match='decides "0" .*: "1" needs a risk of 70 %'):
+        assert small(decision_threshold=0.7).fit(X, rare).decision_threshold_ == 0.7
+    with pytest.raises(InputError, match="expected two classes for a decision_threshold"):
+        small(decision_threshold=0.5).fit(*load_iris(return_X_y=True))
+    with pytest.raises(InputError, match=r"expected decision_threshold in \[0, 1\], got 2"):
+        small(decision_threshold=2).fit(X, rare)
+
+
+def test_polars_and_pandas_give_the_same_model() -> None:
+    polars = pytest.importorskip("polars")
+    study = load_case_study("support2")
+    X, y = study.X[:1500].reset_index(drop=True), study.y[:1500].to_numpy()
+    for column in study.categorical:
+        X[column] = X[column].astype(object).where(X[column].notna(), None)
+    one = small(param_grid={"max_depth": [4]}).fit(X, y)
+    other = small(param_grid={"max_depth": [4]}).fit(polars.from_pandas(X), y)
+    assert one.rules() == other.rules()
+    np.testing.assert_array_equal(one.predict(X), other.predict(polars.from_pandas(X)))
+
+
+def test_a_column_without_values() -> None:
+    X, y = three_columns()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(b=np.nan, d=None)
+    for model in (small(), DistilledTreeClassifier(n_estimators=5, random_state=0)):
+        model.fit(frame, y)
+        assert not model.to_tree().used_features & {1, 3}
+        assert set(model.predict(frame)) <= set(y)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "classes"),
+    [("Int64", (0, 1)), ("boolean", (False, True)), ("UInt8", (0, 1)), ("Float64", (0.0, 1.0))],
+)
+def test_nullable_outcomes_keep_their_type(dtype: str, classes: tuple[object, ...]) -> None:
+    X, y = three_columns()
+    outcome = pd.Series(y).astype(dtype)
+    model = small().fit(X, outcome)
+    assert model.to_tree().classes == classes
+    assert [type(c) for c in model.to_tree().classes] == [type(c) for c in classes]
+    assert type(model.predict(X[:1]).tolist()[0]) is type(classes[0])
+    with pytest.raises(InputError, match="expected an outcome in every row of y, got 1 missing"):
+        small().fit(X, outcome.where(np.arange(len(y)) > 0))
+
+
+def test_infinite_and_huge_numbers_are_refused() -> None:
+    X, y = three_columns()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.loc[3, "b"] = np.inf
+    with pytest.raises(InputError, match="expected finite numbers in 'b'"):
+        small().fit(frame, y)
+    model = small().fit(X, y)
+    X[0, 1] = 1e300
+    with pytest.raises(InputError, match=r"got infinity or larger ones in \['x1'\]"):
+        model.predict(X)
+
+
+# -- distilled trees as scikit-learn estimators --
+
+QUICK = {"n_estimators": 10, "random_state": 0}
+WHY = "bootstraps draw rows, not weights: scikit-learn exempts its own forests too"
+
+
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.OneDecisionWarning")
+@parametrize_with_checks(
+    [DistilledTreeClassifier(n_estimators=10), DistilledTreeRegressor(n_estimators=10)],
+    expected_failed_checks=lambda estimator: {"check_sample_weight_equivalence_on_dense_data": WHY},
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_knobs_limit_the_tree():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DistilledTreeClassifier(max_leaf_nodes=5, max_depth=2, **QUICK).fit(X, y)
+    assert model.get_n_leaves() <= 4
+    assert model.get_depth() <= 2
+    default = DistilledTreeClassifier(**QUICK).fit(X, y)
+    assert 6 <= default.n_leaves_ <= 16
+    assert as_tree(default) is default.tree_
+    assert default.tree_.space is default.feature_space_
+    assert default.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_the_first_tree_is_one_to_show():
+    X, y = mixed_table(2000, 0)
+    tree = DistilledTreeClassifier(**QUICK).fit(X, y).tree_
+    assert 6 <= tree.n_leaves <= 16
+    assert tree.depth <= 5
+    leaves = tree.feature < 0
+    assert tree.observed.rows()[leaves].min() >= 20
+    small = DistilledTreeClassifier(**QUICK).fit(X[:60], y[:60]).tree_
+    assert small.n_leaves > 1
+    with pytest.raises(InputError, match="whole number >= 2 or None, got 'auto'"):
+        DistilledTreeClassifier(max_leaf_nodes="auto").fit(X, y)
+
+
+def test_mixed_frames_and_unseen_categories():
+    X, y = mixed_table(400, 0)
+    model = DistilledTreeClassifier(decision_threshold="prevalence", **QUICK).fit(X, y)
+    assert model.tree_.decision_threshold == pytest.approx(y.mean())
+    odd = X.head(5).assign(colour="violet")
+    missing = X.head(5).assign(colour=None)
+    np.testing.assert_array_equal(model.predict_proba(odd), model.predict_proba(missing))
+    assert "colour is" in model.rules()
+
+
+def test_same_seed_same_tree_whatever_the_jobs():
+    X, y = mixed_table(300, 0)
+    one = DistilledTreeClassifier(**QUICK).fit(X, y)
+    two = DistilledTreeClassifier(n_jobs=2, **QUICK).fit(X, y)
+    assert one.tree_ == two.tree_
+    again = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(again.predict(X), one.predict(X))
+    other = clone(one).set_params(random_state=1).fit(X, y)
+    assert other.tree_ != one.tree_
+
+
+@pytest.mark.parametrize(
+    ("knob", "value"),
+    [("max_depth", 0), ("min_samples_leaf", 0.5), ("n_estimators", 0), ("max_leaf_nodes", 1)],
+)
+def test_bad_knobs(knob, value):
+    X, y = mixed_table(50, 0)
+    with pytest.raises(InputError, match=knob):
+        DistilledTreeClassifier(**{**QUICK, knob: value}).fit(X, y)
+
+
+# -- scikit-learn's own checks --
+
+GRID = {"max_depth": [2, 5], "min_samples_leaf": [1, 3]}
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    # A bootstrap draws rows, not weight; scikit-learn exempts its own forests for the same reason.
+    return {
+        "check_sample_weight_equivalence_on_dense_data": "a row of weight 2 is drawn as one row",
+    }
+
+
+@pytest.mark.filterwarnings("ignore::steadytree.exceptions.SteadyTreeWarning")
+@parametrize_with_checks(
+    [
+        StableTreeClassifier(param_grid=GRID, n_bootstraps=2),
+        StableTreeClassifier(
+            param_grid=GRID, n_bootstraps=2, holdout="oob", variant="metric", select="balanced"
+        ),
+        StableTreeRegressor(param_grid=GRID, n_bootstraps=2),
+        StableTreeRegressor(param_grid=GRID, n_bootstraps=2, holdout="oob", select="score"),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_accepts_stable_trees(estimator: Any, check: Any) -> None:
+    check(estimator)

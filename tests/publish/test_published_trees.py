@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import steadytree as st
-from steadytree.publish import published_values
+from steadytree.publish import publish_tree, published_values
 from tests.report import samples
 
 
@@ -17,7 +17,7 @@ def test_it_decides_as_before_and_labels_follow_from_its_shares_as_before(kind: 
     result = getattr(samples, kind)()
     diff = getattr(result, "diff", result)
     for tree in (diff.old, diff.new):
-        public = st.publish_tree(tree)
+        public = publish_tree(tree)
         leaf = tree.leaves
         assert public.label[leaf].tolist() == tree.label[leaf].tolist()
         assert public.kept_against_share[leaf].tolist() == tree.kept_against_share[leaf].tolist()
@@ -31,7 +31,7 @@ def test_it_decides_as_before_and_labels_follow_from_its_shares_as_before(kind: 
 def test_nothing_that_counts_people_is_left(tmp_path) -> None:
     tree = samples.retraining().tree
     assert tree.observed is not None
-    public = st.publish_tree(tree)
+    public = publish_tree(tree)
     assert public.observed is None
     assert set(public.weight.tolist()) == {1.0}
     assert set(public.metadata) <= {"source", "takes_missing"}
@@ -51,19 +51,19 @@ def test_bounds_are_no_single_persons_values() -> None:
         DecisionTreeClassifier(max_depth=1).fit(X, X[:, 0] > 50),
         space=st.FeatureSpace.from_data(X),
     )
-    space = st.publish_tree(tree).space
+    space = publish_tree(tree).space
     assert space is not None
     assert (space.lower.tolist(), space.upper.tolist()) == ([10.0], [90.0])
 
 
 def test_categories_of_few_people_have_no_name() -> None:
     tree = samples.mixed_diff().new
-    public = st.publish_tree(tree, {"colour": {"red": "rare category 1"}})
+    public = publish_tree(tree, {"colour": {"red": "rare category 1"}})
     assert "is red" not in str(public)
     assert "rare category 1" in str(public)
     unused = tree.truncate(0)
     assert not {"red", "green"} & {
-        c for known in st.publish_tree(unused).categories for c in known or ()
+        c for known in publish_tree(unused).categories for c in known or ()
     }
 
 
@@ -95,15 +95,15 @@ def test_a_threshold_that_is_a_rate_of_the_rows_is_rounded() -> None:
     tree = st.as_tree(
         DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0], [1.0]], [0, 1, 0]), 65 / 238
     )
-    assert st.publish_tree(tree).decision_threshold == 0.27
-    assert st.publish_tree(tree).label[1:].tolist() == tree.label[1:].tolist()
+    assert publish_tree(tree).decision_threshold == 0.27
+    assert publish_tree(tree).label[1:].tolist() == tree.label[1:].tolist()
 
 
 def test_means_of_few_people_are_coarse() -> None:
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     model = DecisionTreeRegressor(max_leaf_nodes=40, random_state=0).fit(X, y)
     tree = st.as_tree(model)
-    public = st.publish_tree(tree)
+    public = publish_tree(tree)
     few = [leaf for leaf in tree.leaves.tolist() if tree.weight[leaf] < 20]
     assert few
     # A twentieth of 25 to 346 is 16: the next round step is 20.

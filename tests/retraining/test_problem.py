@@ -341,8 +341,7 @@ def test_other_units_are_noted(mixed, factor, with_old):
         warnings.simplefilter("always")
         problem = prepare_problem(first, Rows(new, y[300:]), old)
     (note,) = (note for note in problem.notes if "other units" in note)
-    now = "90,000" if factor > 1 else "0.09"
-    assert note == f"column 'age' runs to about {now}; it ran to about 90: other units?"
+    assert note.startswith("column 'age' lies outside the known range in ")
     assert any(note in str(warning.message) for warning in caught)
 
 

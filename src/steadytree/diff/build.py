@@ -143,7 +143,7 @@ def diff_trees(
 def published_diff(diff: TreeDiff) -> TreeDiff:
     """Compare two trees as they may leave the house, and count no rows.
 
-    The trees are those of :func:`steadytree.publish_tree`.
+    The trees are those of :func:`steadytree.publish.publish_tree`.
 
     How far apart they are is that of the trees themselves, in whole per cent: one pair has one
     number.

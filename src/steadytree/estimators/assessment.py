@@ -24,7 +24,6 @@ from steadytree._progress import track
 from steadytree._views import notebook_view, plot_assessment
 from steadytree.distance import pairwise_tree_distances, tree_distance
 from steadytree.estimators.predictor import check_share, check_whole
-from steadytree.evaluation.cross_fitting import make_folds
 from steadytree.evaluation.holdout import Holdout, make_measure, scorer_name
 from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedModelError
@@ -154,7 +153,8 @@ def top_feature_table(by_resample: pd.DataFrame) -> pd.DataFrame:
 
 # -- the assessment --------------------------------------------------------------------
 
-RESAMPLES = ("bootstrap", "subsample", "cv")
+RESAMPLES = {"bootstrap": "bootstraps", "subsample": "subsamples"}
+"""Ways to draw rows, and what the draws are called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,9 +238,8 @@ class StabilityAssessment:
         at = self.summary["mean"]
         spread = self.summary["sd"]
         root = self.splits["root"].sort_values(ascending=False, kind="stable")
-        words = {"bootstrap": "bootstraps", "subsample": "subsamples", "cv": "training folds"}
         lines = [
-            f"{self.learner} refitted on {len(self.trees)} {words[self.resample]}:",
+            f"{self.learner} refitted on {len(self.trees)} {RESAMPLES[self.resample]}:",
             f"  rules differ by {PLAIN.percent(at['dissimilarity'], 0)} between two trees "
             f"(sd {PLAIN.percent(spread['dissimilarity'], 0)}; 0 % = the same rules)",
             f"  predictions agree {self._agreement_in_words(at['agreement'])}",
@@ -326,9 +325,8 @@ def assess_stability(
         Categories, strings and missing values are encoded for scikit-learn's trees.
     y : array
     n_resamples : int, default 30
-        For "cv" the number of folds.
-    resample : {"bootstrap", "subsample", "cv"}
-        Draw as many rows with replacement, a share without, or leave out one fold.
+    resample : {"bootstrap", "subsample"}
+        Draw as many rows with replacement, or a share without.
     subsample : float, default 0.8
         Share of the rows in a subsample.
     scoring : str, callable or None
@@ -420,20 +418,9 @@ def _draw(
     if resample == "bootstrap":
         seeds = rng.integers(0, 2**31 - 1, size=count)
         return [draw_bootstrap(every, y, int(s), keep_out_of_bag=True).rows for s in seeds]
-    if resample == "subsample":
-        check_share(share, "subsample")
-        size = min(max(1, round(share * every.size)), every.size - 1)
-        return [np.sort(rng.permutation(every)[:size]) for _ in range(count)]
-    seed = int(rng.integers(0, 2**31 - 1))
-    rarest = every.size if y is None else int(np.bincount(y).min())
-    if count > rarest:
-        what = "rows" if y is None else "rows of the rarest class"
-        raise InputError(
-            f"expected at most {rarest} folds, as many as there are {what}, got {count}; "
-            "lower n_resamples"
-        )
-    folds = make_folds(data.rows.y, classifier=y is not None, n_folds=count, seed=seed)
-    return [train for train, _ in folds]
+    check_share(share, "subsample")
+    size = min(max(1, round(share * every.size)), every.size - 1)
+    return [np.sort(rng.permutation(every)[:size]) for _ in range(count)]
 
 
 def _report(
@@ -544,7 +531,7 @@ def measure_sensitivity(
     -------
     DataFrame
         One row per repetition: ``perturbation`` ("thresholds" or "data"), ``amount`` and
-        ``distance``, drawn by :class:`steadytree.SensitivityDisplay`.
+        ``distance``, drawn by :class:`steadytree.plotting.SensitivityDisplay`.
 
     Examples
     --------

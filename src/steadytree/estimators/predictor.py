@@ -10,7 +10,6 @@ attributes and errors are those scikit-learn users know.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -27,7 +26,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 
 from steadytree._text import quoted
 from steadytree._views import notebook_view
-from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.exceptions import InputError
 from steadytree.growing.fitting import Task, TrainingData
 from steadytree.plugins import read_model
 from steadytree.tree.columns import as_table as rows_as_array
@@ -460,14 +459,6 @@ class TreeLearner(TreePredictorMixin, BaseEstimator):
         data = TrainingData.from_table(
             table, y, task=self._task, categorical_features=self.categorical_features, weight=weight
         )
-        empty = np.isnan(data.rows.coded).all(axis=0)
-        if empty.any():
-            culprits = [data.space.feature_labels[j] for j in np.flatnonzero(empty)]
-            warnings.warn(
-                f"every value is missing in {quoted(culprits)}: no rule can use these columns",
-                SteadyTreeWarning,
-                stacklevel=3,
-            )
         check_coded(data.rows.coded, data.space)
         self.feature_space_ = data.space
         decision = None

@@ -6,10 +6,8 @@ One is chosen among them, and a report shows the choice.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,7 @@ from steadytree.distance.distances import normalised, weighted_means
 from steadytree.distance.variants import check_options, paths_of
 from steadytree.estimators.selection import pareto_mask
 from steadytree.evaluation.holdout import measure_each
-from steadytree.exceptions import InputError, SteadyTreeWarning
+from steadytree.exceptions import InputError
 from steadytree.growing.collections import PAPER_GRID, Collection
 from steadytree.publish import names_for_others
 from steadytree.publish import publish as published
@@ -36,7 +34,6 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
 FloatArray = NDArray[np.float64]
-Objective = str | Callable[[Tree], float]
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
 OBJECTIVES = {"distance": False, "score": True, "n_leaves": False, "depth": False}
@@ -83,21 +80,6 @@ def largest_depth(base: Any, grid: Sequence[Mapping[str, Any]], trees: Sequence[
     if any(limit is None for limit in limits):
         return deepest
     return max(deepest, *(int(limit) for limit in limits))
-
-
-def warn_of_large_leaves(base: Any, grid: Sequence[Mapping[str, Any]], n_rows: int) -> None:
-    """Warn of settings whose leaves are too large for the first batch to be split."""
-    default = base.get_params(deep=False).get("min_samples_leaf")
-    sizes = {one.get("min_samples_leaf", default) for one in grid}
-    large = sorted(m for m in sizes if isinstance(m, Integral) and 2 * int(m) > n_rows)
-    if large:
-        warnings.warn(
-            f"expected a first batch of at least {2 * int(large[-1])} rows, two of the grid's "
-            f"largest leaves, got {n_rows}: min_samples_leaf {', '.join(map(str, large))} "
-            "cannot split it; leave these out of param_grid or use more rows",
-            SteadyTreeWarning,
-            stacklevel=3,
-        )
 
 
 # -- distances from the first batch --------------------------------------------------------
@@ -156,42 +138,23 @@ def _distinct(trees: Sequence[Tree]) -> tuple[list[Tree], NDArray[np.int64], Flo
     return list(distinct.values()), where, np.bincount(where).astype(np.float64)
 
 
-def check_objectives(objectives: Any) -> tuple[Objective, ...]:
-    """Check the objectives of the frontier: names or callables, at least two."""
-    if isinstance(objectives, str) or not isinstance(objectives, Sequence) or len(objectives) < 2:
+def check_objectives(objectives: Any) -> tuple[str, ...]:
+    """Check the objectives of the frontier: different names, at least two."""
+    several = not isinstance(objectives, str) and isinstance(objectives, Sequence)
+    names = tuple(objectives) if several else (objectives,)
+    if not 2 <= len(names) == len([name for name in OBJECTIVES if name in names]):
         raise InputError(
-            f"expected objectives to be two or more of {list(OBJECTIVES)} or callables, "
-            f"got {objectives!r}"
+            f"expected objectives to be two or more of {list(OBJECTIVES)}, got {objectives!r}"
         )
-    for objective in objectives:
-        if not callable(objective) and objective not in OBJECTIVES:
-            raise InputError(
-                f"expected objectives from {list(OBJECTIVES)} or a callable that takes a Tree, "
-                f"got {objective!r}"
-            )
-    names = [objective_name(objective) for objective in objectives]
-    if len(set(names)) != len(names):
-        raise InputError(f"expected distinct objectives, got {names}")
-    return tuple(objectives)
-
-
-def objective_name(objective: Objective) -> str:
-    """Name of an objective, as its column in the results."""
-    if isinstance(objective, str):
-        return objective
-    return str(getattr(objective, "__name__", type(objective).__name__))
+    return names
 
 
 def candidate_table(
     candidates: Collection,
     grid: Sequence[Mapping[str, Any]],
     distances: pd.DataFrame,
-    objectives: Sequence[Objective],
 ) -> pd.DataFrame:
-    """Everything known about the candidates but their score, one row each.
-
-    A callable among the objectives takes a Tree, and smaller is better.
-    """
+    """Everything known about the candidates but their score, one row each."""
     trees = candidates.trees
     table = pd.DataFrame({"bootstrap": candidates.bootstrap})
     for name in dict.fromkeys(name for one in grid for name in one):
@@ -201,27 +164,22 @@ def candidate_table(
     table["selection_score"] = table["selection_score_se"] = np.nan
     table["n_leaves"] = [tree.n_leaves for tree in trees]
     table["depth"] = measure_each(trees, lambda tree: tree.depth)
-    for objective in objectives:
-        if not isinstance(objective, str):
-            name = objective_name(objective)
-            table[name] = measure_each(trees, _checked(objective, name))
     return table
 
 
 def ranked(
     table: pd.DataFrame,
-    objectives: Sequence[Objective],
+    objectives: Sequence[str],
     score: FloatArray,
     error: FloatArray | float = np.nan,
 ) -> pd.DataFrame:
     """Return the table with scores, and who is on the frontier by them."""
     table = table.assign(selection_score=score, selection_score_se=error)
     columns = {"distance": "mean_distance", "score": "selection_score"}
-    names = [objective_name(objective) for objective in objectives]
-    points = table[[columns.get(name, name) for name in names]].to_numpy(dtype=np.float64)
+    points = table[[columns.get(name, name) for name in objectives]].to_numpy(dtype=np.float64)
     # A tree without a score cannot be chosen, even where score is no objective.
     points[np.isnan(score)] = np.nan
-    maximize = [OBJECTIVES.get(name, False) for name in names]
+    maximize = [OBJECTIVES[name] for name in objectives]
     return table.assign(on_frontier=pareto_mask(points, maximize))
 
 
@@ -253,20 +211,6 @@ def honest_estimate(
         return np.nan, np.nan
     shared = 1 / values.size + 1 / (n_folds - 1)
     return float(values.mean()), float(values.std(ddof=1) * np.sqrt(shared))
-
-
-def _checked(objective: Callable[[Tree], float], name: str) -> Callable[[Tree], float]:
-    def measure(tree: Tree) -> float:
-        value = objective(tree)
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = np.nan
-        if np.isnan(number):
-            raise InputError(f"expected the objective {name} to return a number, got {value!r}")
-        return number
-
-    return measure
 
 
 # -- the choice as plain data --------------------------------------------------------------

@@ -221,15 +221,11 @@ def select_candidate(results: pd.DataFrame, rule: Rule, *, tolerance: float = 0.
         choose = RULES[rule]
         choice = choose(table, tolerance)
     name = getattr(choose, "__name__", type(choose).__name__)
-    if isinstance(choice, (bool, np.bool_)) or not isinstance(choice, Integral):
+    whole = isinstance(choice, Integral) and not isinstance(choice, bool)
+    if not whole or not 0 <= choice < len(results):
         raise InputError(
-            f"expected select={name} to return the position of a row, a whole number, "
-            f"got {choice!r} of type {type(choice).__name__}; "
+            f"expected select={name} to return the position of a row, a whole number below "
+            f"{len(results)}, got {choice!r}; "
             "results.reset_index(drop=True)['column'].idxmax() is one"
         )
-    position = int(choice)
-    if not 0 <= position < len(results):
-        raise InputError(
-            f"expected select={name} to return a position in [0, {len(results)}), got {position}"
-        )
-    return position
+    return int(choice)

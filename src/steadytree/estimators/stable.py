@@ -29,7 +29,6 @@ from steadytree.estimators.predictor import (
 )
 from steadytree.estimators.results import (
     Grid,
-    Objective,
     base_and_grid,
     candidate_table,
     check_objectives,
@@ -38,7 +37,6 @@ from steadytree.estimators.results import (
     mean_distances,
     ranked,
     stable_summary,
-    warn_of_large_leaves,
 )
 from steadytree.estimators.selection import Rule, check_rule, check_tolerance, select_candidate
 from steadytree.evaluation.cross_fitting import assign_folds
@@ -101,7 +99,7 @@ def divide(
         scored = scored.take(held)
     if classes is not None:
         own = isinstance(holdout, CodedRows)
-        check_holdout_classes(scored.y, classes, y_all=None if own else y)
+        check_holdout_classes(scored.y, classes, own=own)
     folds = assign_folds(scored.y, classifier=classes is not None, most=FOLDS, rng=rng)
     if isinstance(first_batch, float):
         strata = None if classes is None else y[training]
@@ -141,26 +139,16 @@ def split_share(
 def check_first_batch(first_batch: Any, n_rows: int) -> NDArray[np.bool_]:
     """Return the user's own first batch (a mask or row positions) as a mask."""
     given = np.asarray(first_batch)
-    if given.ndim != 1:
-        raise InputError(
-            f"expected first_batch in fit to be a mask or row positions, got shape {given.shape}; "
-            "a share is a parameter of the estimator"
-        )
-    if given.dtype == bool:
-        if given.size != n_rows:
-            raise InputError(f"expected a first_batch mask of {n_rows} rows, got {given.size}")
+    if given.dtype == bool and given.shape == (n_rows,):
         return given
-    if given.size and given.dtype.kind not in "iu":
-        raise InputError(
-            "expected first_batch in fit to be a mask or row positions, "
-            f"got values of type {given.dtype}"
-        )
-    if given.size and not (given.min() >= 0 and given.max() < n_rows):
-        raise InputError(
-            f"expected first_batch row positions in [0, {n_rows}), "
-            f"got {given.min()} to {given.max()}"
-        )
     mask = np.zeros(n_rows, dtype=bool)
+    positions = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
+    if not positions or (given.size and not (given.min() >= 0 and given.max() < n_rows)):
+        raise InputError(
+            f"expected first_batch in fit to be a mask of {n_rows} rows or row positions below "
+            f"{n_rows}, got {given.dtype} of shape {given.shape}; a share is a parameter of the "
+            "estimator"
+        )
     mask[given.astype(np.int64)] = True
     return mask
 
@@ -179,19 +167,13 @@ def check_batches(first: Rows, training: Rows) -> None:
         )
 
 
-def check_holdout_classes(
-    y: NDArray[Any], classes: NDArray[Any], *, y_all: NDArray[Any] | None = None
-) -> None:
-    """Refuse a holdout without a class; a class with a single row is only warned about.
-
-    ``y_all`` are the classes of all rows, where the holdout was drawn from them.
-    """
+def check_holdout_classes(y: NDArray[Any], classes: NDArray[Any], *, own: bool) -> None:
+    """Refuse the user's own holdout without a class; one drawn lacks those of a single row."""
     there = np.bincount(y, minlength=len(classes)) > 0
     absent = classes[~there].tolist()
     if not absent:
         return
-    single = y_all is not None and (np.bincount(y_all)[~there] == 1).all()
-    if single and there.sum() >= 2:
+    if not own and there.sum() >= 2:
         warnings.warn(
             f"expected every class in the holdout, got a single row of {absent}: it is kept for "
             "training, and the score speaks of the other classes",
@@ -236,7 +218,7 @@ class _StableTree(TreeLearner):
         scoring: str | Callable[..., float] | None = None,
         select: Rule = "tolerance",
         tolerance: float = 0.02,
-        objectives: Sequence[Objective] = ("distance", "score"),
+        objectives: Sequence[str] = ("distance", "score"),
         variant: str = "paper",
         label_weight: float | str = 1.0,
         nested: bool = True,
@@ -339,7 +321,7 @@ class _StableTree(TreeLearner):
             verbose=self.verbose,
         )
         objectives = check_objectives(self.objectives)
-        table = candidate_table(candidates, grid, distances, objectives)
+        table = candidate_table(candidates, grid, distances)
 
         def choose(score: NDArray[np.float64]) -> int:
             results = ranked(table, objectives, score)
@@ -400,7 +382,6 @@ class _StableTree(TreeLearner):
         usable = data.rows.weights > 0
         batches = (parts.first[usable[parts.first]], parts.training[usable[parts.training]])
         check_batches(*batches)
-        warn_of_large_leaves(base, grid, batches[0].size)
         try:
             return grow_collections(
                 base,
@@ -458,8 +439,7 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
     tolerance : float, default 0.02
         For "tolerance": the share of the best score that may be given up.
     objectives : sequence, default ("distance", "score")
-        Two or more of "distance", "score", "n_leaves", "depth" and callables that take a
-        :class:`Tree` and return a number, smaller being better.
+        Two or more of "distance", "score", "n_leaves" and "depth".
     variant : {"paper", "metric", "cover"}, default "paper"
         Of the distance, see :func:`tree_distance`.
     label_weight : float or "balanced", default 1.0
@@ -555,7 +535,7 @@ class StableTreeClassifier(ClassifierTreeMixin, ClassifierMixin, _StableTree):
         scoring: str | Callable[..., float] | None = None,
         select: Rule = "tolerance",
         tolerance: float = 0.02,
-        objectives: Sequence[Objective] = ("distance", "score"),
+        objectives: Sequence[str] = ("distance", "score"),
         variant: str = "paper",
         label_weight: float | str = 1.0,
         nested: bool = True,

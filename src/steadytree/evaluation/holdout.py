@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,8 +31,6 @@ from steadytree.tree.tree import Tree
 FloatArray = NDArray[np.float64]
 Rows = NDArray[np.int64]
 T = TypeVar("T")
-
-TABLES_KEPT = 24  # holdouts without a fold, ready for scorers that look at columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +282,6 @@ class _AnyScorer(Measure):
         super().__init__(holdout)
         self.scorer = scorer
         self.takes_weights = _takes_weights(scorer)
-        self._tables: dict[bytes, Any] = {}
 
     def all_and_without(self, tree: Tree, rows: Rows) -> tuple[float, float, FloatArray]:
         folds, count = self.holdout.folds[rows], self.holdout.n_folds
@@ -296,13 +294,7 @@ class _AnyScorer(Measure):
 
     def on_rows(self, tree: Tree, rows: Rows) -> float:
         holdout = self.holdout
-        key = rows.tobytes()
-        table = self._tables.get(key)
-        if table is None:  # taken once for all trees of a bootstrap
-            table = _safe_indexing(holdout.rows.table, rows)
-            while len(self._tables) >= TABLES_KEPT:
-                self._tables.pop(next(iter(self._tables)), None)
-            self._tables[key] = table
+        table = _safe_indexing(holdout.rows.table, rows)
         y = holdout.rows.y[rows]
         kind = _KnownRegressor if holdout.classes is None else _KnownClassifier
         known = kind(tree, holdout.classes, table, _leaves(tree, holdout, rows))
@@ -310,31 +302,24 @@ class _AnyScorer(Measure):
         weights = {}
         if holdout.rows.weight is not None and self.takes_weights:
             weights["sample_weight"] = holdout.rows.weight[rows]
+        name = scorer_name(self.scorer)
         try:
             value = self.scorer(known, table, truth, **weights)
         except Exception as error:
             raise InputError(
-                f"expected scoring={scorer_name(self.scorer)} to score a tree on the holdout, got "
+                f"expected scoring={name} to score a tree on the holdout, got "
                 f"{type(error).__name__}: {error}; check that it suits the task and its classes"
             ) from error
-        try:
-            if isinstance(value, (str, bytes, bool, dict)) or np.ndim(value) != 0:
-                raise TypeError
-            return float(value)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"expected scoring={scorer_name(self.scorer)} to return one number, got {value!r}"
-            ) from None
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise InputError(f"expected scoring={name} to return one number, got {value!r}")
+        return float(value)
 
 
 class _KnownLeaves(BaseEstimator):
     """A predictor for scorers that remembers the leaves of the table it is scored on."""
 
-    def __init__(self, tree: Any = None, classes: Any = None, table: Any = None, leaf: Any = None):
-        self.tree = tree
-        self.classes = classes
-        self.table = table
-        self.leaf = leaf
+    def __init__(self, tree: Any, classes: Any, table: Any, leaf: Any) -> None:
+        self.tree, self.classes, self.table, self.leaf = tree, classes, table, leaf
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

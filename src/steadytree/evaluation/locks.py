@@ -1,25 +1,23 @@
-"""Rules the user locks: find the nodes of the deployed tree that no proposal may change.
+"""What a plan keeps out of a tree, and keeps in it: forbidden features and locked rules.
 
-People lock what they read: a line of a listing, a rule of the list, a rule copied from the
-report. So a text is compared with everything that is printed about the tree, as it was given
-and as it stands in the space of the retraining (which may know further categories, or that a
-value can be missing).
+A lock names what people read: a condition or a rule as it is printed, of the tree as it was given
+or as it stands in the space of the retraining (which may know further categories, or that a value
+can be missing).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.exceptions import InputError
-from steadytree.tree.paths import RuleWords, tree_rules
+from steadytree.tree.paths import tree_rules
 from steadytree.tree.printing import branch_texts, split_condition
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
-from steadytree.tree.words import PAGE
 
 # -- features that no rule may use -----------------------------------------------------
 # They stay columns of the table, so that people can ask what the tree does to each group.
@@ -120,9 +118,9 @@ def resolve_locks(
     """Nodes of the deployed tree, written in the features of the space, to lock.
 
     ``locked`` is one of these or several: "root" (the first condition), the number of a node,
-    a feature name (every condition on it), or a text: a condition (``"age <= 50"``) or a whole
-    rule, with or without its outcome, as ``rules()`` or the report writes it. ``printed`` is
-    the tree as it was given, with the same nodes.
+    a feature name (every condition on it), a condition as ``rules()`` prints it, or a rule as
+    ``rules(style="list")`` does, with or without its outcome. ``printed`` is the tree as it was
+    given, with the same nodes.
     """
     views: list[View] = [(tree, space)]
     if printed is not None and printed.n_nodes == tree.n_nodes:
@@ -197,56 +195,15 @@ def _nodes_of(item: Any, tree: Tree, space: FeatureSpace, views: list[View]) -> 
         return set()
     if isinstance(item, (int, np.integer)):
         return {int(item)} if 0 <= int(item) < tree.n_nodes else set()
-    text = _one_line(str(item))
+    text = str(item).strip()
     if text == "root":
         return {0}
     if text in space.feature_labels:
-        feature = space.feature_labels.index(text)
-        inner = np.flatnonzero(~tree.is_leaf).tolist()
-        return {node for node in inner if int(tree.feature[node]) == feature}
-    found = {node for view in views for node, words in _branches(*view) if text == _one_line(words)}
-    return found or _leaves_of(text, views)
-
-
-def _one_line(text: str) -> str:
-    """Write a text on one line; a rule copied from a page has a line per condition."""
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("→")]
-    return " and ".join(lines)
-
-
-def _branches(tree: Tree, space: FeatureSpace | None) -> Iterator[tuple[int, str]]:
-    """Every form in which a listing may have written a side of a split."""
-    listed = branch_texts(tree, space)
-    for node in np.flatnonzero(~tree.is_leaf).tolist():
-        yield from ((node, words) for words in listed[node])
-        for left in (True, False):
-            whole = split_condition(tree, node, left=left, space=space)
-            yield node, str(whole)
-            # Listings of a tree that never met a missing value do not say where it would go.
-            yield node, str(whole.without_missing())
-
-
-def _leaves_of(text: str, views: list[View]) -> set[int]:
-    """Leaves of the rule that a text is: the whole, its conditions, or these and an outcome."""
-    rules = [(rule, tree, space) for tree, space in views for rule in tree_rules(tree, space)]
-    found = {rule.leaf for rule, _, _ in rules if text == _one_line(rule.text)}
-    if found:
-        return found
-    begins: dict[str, set[int]] = {}
-    for rule, tree, space in rules:
-        for words in (rule.conditions_text, _page_text(rule, space or tree.space)):
-            begins.setdefault(_one_line(words), set()).add(rule.leaf)
-    if text in begins:
-        return begins[text]
-    fits = [b for b in begins if text.startswith((f"{b}: ", f"{b} →"))]
-    return begins[max(fits, key=len)] if fits else set()
-
-
-def _page_text(rule: RuleWords, space: FeatureSpace | None) -> str:
-    """Return the conditions as the report writes them."""
-    words = (
-        c.words(PAGE, None if space is None else space.categories[c.feature])
-        for c in rule.conditions
-    )
-    return " and ".join(words) or "everyone"
+        asked = space.feature_labels.index(text)
+        return {node for node in range(tree.n_nodes) if int(tree.feature[node]) == asked}
+    found: set[int] = set()
+    for shown, within in views:
+        found |= {node for node, sides in branch_texts(shown, within).items() if text in sides}
+        rules = tree_rules(shown, within)
+        found |= {rule.leaf for rule in rules if text in (rule.text, rule.conditions_text)}
+    return found

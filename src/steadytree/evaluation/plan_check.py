@@ -416,11 +416,10 @@ def _says_nothing(found: ScoreMeasures) -> str:
 # in use is held against what the trees and their space remember of it.
 
 
-ORDER_OF_MAGNITUDE = 10.0
-OUTSIDE_SHARE = 0.05
-"""More values than this share beyond the known range are more than a few outliers."""
 MOST_OUTSIDE = 0.5
 """Beyond the known range a move of a threshold costs nothing: no limit on change holds there."""
+FAR, FAR_OUTSIDE = 10.0, 0.05
+"""Where values go so many times beyond the range, fewer of them tell: other units."""
 FEWEST_VALUES = 20
 UNKNOWN_SHARE = 0.5
 """A column is taken for coded otherwise where more than this share of its values is unknown."""
@@ -437,7 +436,6 @@ def changed_columns(
     space: FeatureSpace,
     coded: FloatArray,
     *,
-    old: FloatArray | None = None,
     unknown: Mapping[int, float] | None = None,
     everywhere: bool = False,
 ) -> dict[int, str]:
@@ -451,8 +449,6 @@ def changed_columns(
         What is known of each feature: its range, its categories, whether it can be missing.
     coded : array
         The rows as the space codes them.
-    old : array, optional
-        Earlier rows, coded alike.
     unknown : mapping of int to float, optional
         Share of the values of a categorical column that are none of its categories.
     everywhere : bool, default False
@@ -467,35 +463,35 @@ def changed_columns(
     used = frozenset[int]().union(*(tree.used_features for tree in trees))
     if not len(coded):
         return found
-    for j in sorted(used):
+    for j in range(space.n_features) if everywhere else sorted(used):
         missing = float(np.isnan(coded[:, j]).mean())
         not_known = (unknown or {}).get(j, 0.0)
-        if not_known > UNKNOWN_SHARE:
+        outside = _share_outside(space, j, coded[:, j])
+        if j in used and not_known > UNKNOWN_SHARE:
             found[j] = f"has unknown categories in {not_known:.0%} of these rows"
-        elif missing == 1:
+        elif j in used and missing == 1:
             found[j] = "is empty in these rows"
-        elif missing > MISSING_SHARE and not space.can_be_missing[j]:
+        elif j in used and missing > MISSING_SHARE and not space.can_be_missing[j]:
             found[j] = f"is missing in {missing:.0%} of these rows and never was before"
-    among = None if everywhere else used
-    for tree in trees:
-        found = {**changed_units(space, tree, coded, old, among=among), **found}
+        elif outside:
+            found[j] = f"lies outside the known range in {outside:.0%} of these rows: other units?"
     for tree in trees:
         if open_ones := sorted(tree.used_features - set(found)):
             reached = _reached(tree, coded)
             sided = {j: _one_sided(tree, j, reached) for j in open_ones}
             found |= {j: words for j, words in sided.items() if words}
-    for j in sorted(used - set(found)):
-        if (beyond := _share_outside(space, j, coded[:, j])) > MOST_OUTSIDE:
-            found[j] = f"lies outside the known range in {beyond:.0%} of these rows"
     return found
 
 
 def _share_outside(space: FeatureSpace, j: int, values: FloatArray) -> float:
-    """Share of a numeric column's values that lie beyond the range."""
+    """Share of a numeric column's values beyond the range, if more than a few outliers are."""
     values = values[~np.isnan(values)]
     if space.categories[j] is not None or values.size < FEWEST_VALUES:
         return 0.0
-    return float(((values < space.lower[j]) | (values > space.upper[j])).mean())
+    low, high = float(space.lower[j]), float(space.upper[j])
+    share = float(((values < low) | (values > high)).mean())
+    far = float(np.abs(values).max()) >= FAR * max(abs(low), abs(high)) > 0
+    return share if share > (FAR_OUTSIDE if far else MOST_OUTSIDE) else 0.0
 
 
 def unknown_shares(
@@ -540,56 +536,3 @@ def _one_sided(tree: Tree, j: int, reached: FloatArray) -> str | None:
     if not empty_share:
         return None
     return f"sends all of these rows to one side, where {empty_share:.0%} went to the other before"
-
-
-def changed_units(
-    space: FeatureSpace,
-    tree: Tree,
-    new: FloatArray,
-    old: FloatArray | None,
-    *,
-    among: Collection[int] | None = None,
-) -> dict[int, str]:
-    """Say which numeric columns moved by an order of magnitude.
-
-    Against the stored range: the new values go ten times beyond it (and more than a few of
-    them), or all stay below a tenth of it, on one side of every threshold of the tree. Against
-    old rows: their medians, zeros left out, differ ten times. ``tree`` is written in ``space``.
-    """
-    found = {}
-    for j in range(space.n_features) if among is None else sorted(among):
-        values = new[:, j][~np.isnan(new[:, j])]
-        if space.categories[j] is not None or values.size < FEWEST_VALUES:
-            continue
-        was = float(max(abs(space.lower[j]), abs(space.upper[j])))
-        now = float(np.abs(values).max())
-        beyond = was > 0 and now >= ORDER_OF_MAGNITUDE * was
-        moved = beyond and _share_outside(space, j, values) > OUTSIDE_SHARE
-        moved = moved or _shrunk(values, tree, j, was, now)
-        if not moved and old is not None:
-            before = old[:, j][~np.isnan(old[:, j])]
-            moved = _medians_differ(before, values)
-            was = float(np.abs(before).max()) if moved else was
-        if moved:
-            found[j] = f"runs to about {_number(now)}; it ran to about {_number(was)}: other units?"
-    return found
-
-
-def _shrunk(values: FloatArray, tree: Tree, j: int, was: float, now: float) -> bool:
-    cuts = tree.threshold[(tree.feature == j) & np.isfinite(tree.threshold)]
-    one_side = ((cuts < values.min()) | (cuts >= values.max())).all()
-    return bool(cuts.size and one_side and now * ORDER_OF_MAGNITUDE <= was)
-
-
-def _medians_differ(old: FloatArray, new: FloatArray) -> bool:
-    sizes = [np.abs(part[part != 0]) for part in (old, new)]
-    if min(part.size for part in sizes) < FEWEST_VALUES:
-        return False
-    low, high = sorted(float(np.median(part)) for part in sizes)
-    return high >= ORDER_OF_MAGNITUDE * low
-
-
-def _number(value: float) -> str:
-    """Write the size of a number; the largest value itself may be one person's."""
-    size = float(f"{value:.0e}")
-    return f"{size:,.0f}" if 1000 <= size < 1e15 else f"{size:g}"

@@ -350,9 +350,10 @@ def publish_tree(tree: Tree, names: Names | None = None) -> Tree:
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> import steadytree as st
+    >>> from steadytree.publish import publish_tree
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> tree = st.as_tree(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y))
-    >>> published = st.publish_tree(tree)
+    >>> published = publish_tree(tree)
     >>> published.observed is None, tree.value[2].round(4).tolist(), published.value[2].tolist()
     (True, [0.9421, 0.0579], [0.95, 0.05])
     >>> bool((published.predict(X) == tree.predict(X)).all())

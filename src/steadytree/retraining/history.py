@@ -413,7 +413,8 @@ class History:
 
     def _read(self) -> tuple[Ledger, bytes]:
         """Take in the file as it is."""
-        content = _bytes_of(self.path) if os.path.lexists(self.path) else b""
+        there = os.path.lexists(os.path.realpath(self.path))  # a link may lead to what is to come
+        content = _bytes_of(self.path) if there else b""
         ledger, _, fault = read_lines(content)
         if fault:
             raise HistoryError(

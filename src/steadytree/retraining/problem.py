@@ -239,8 +239,7 @@ def prepare_problem(
     absent, notes = _columns_left_out(fixed, X_new, X_old, dropped, unread)
     forbidden = forbidden_features(fixed, forbidden_before(tree) if forbid is None else forbid)
     before, scored, overlap = _without_copies(anchored, now, before)
-    known = None if before is None else before.coded
-    changed = changed_columns([anchored], found.base, now.coded, old=known, everywhere=True)
+    changed = changed_columns([anchored], found.base, now.coded, everywhere=True)
     labels = fixed.feature_labels
     changed_notes = [f"column {labels[j]!r} {words}" for j, words in sorted(changed.items())]
     if found.notes:

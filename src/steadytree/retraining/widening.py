@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree._text import quoted, some_of
-from steadytree.evaluation.plan_check import OUTSIDE_SHARE, UNKNOWN_SHARE
+from steadytree.evaluation.plan_check import FAR_OUTSIDE, UNKNOWN_SHARE
 from steadytree.exceptions import InputError
 from steadytree.plugins import as_tree
 from steadytree.tree.alignment import (
@@ -118,7 +118,7 @@ def _extended(
         else:
             with np.errstate(invalid="ignore"):
                 outside = (values < base.lower[j]) | (values > base.upper[j])
-            if outside.mean() > OUTSIDE_SHARE:
+            if outside.mean() > FAR_OUTSIDE:
                 notes.append(f"{outside.mean():.0%} of {name!r} out of range")
         if seen.can_be_missing[j] and not missing[j]:
             missing[j] = True

@@ -45,7 +45,8 @@ class Display:
     Examples
     --------
     >>> import steadytree as st
-    >>> shown = st.ParetoFrontierDisplay([0.0, 1.0], [0.7, 0.8], [True, True]).plot()
+    >>> from steadytree.plotting import ParetoFrontierDisplay
+    >>> shown = ParetoFrontierDisplay([0.0, 1.0], [0.7, 0.8], [True, True]).plot()
     >>> shown.ax_.get_ylabel()
     'Score on held-out rows'
     """
@@ -310,7 +311,8 @@ class TreeComparisonDisplay(Display):
     ...     ''')
     ...     for cut in (50, 55)
     ... )
-    >>> shown = st.TreeComparisonDisplay.from_trees(old, new, space=space)
+    >>> from steadytree.plotting import TreeComparisonDisplay
+    >>> shown = TreeComparisonDisplay.from_trees(old, new, space=space)
     >>> shown.moved_
     {0: (50.0, 55.0)}
     """

@@ -108,7 +108,8 @@ class TreeMapDisplay(Display):
     >>> import steadytree as st
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, y)
-    >>> shown = st.TreeMapDisplay.from_trees(
+    >>> from steadytree.plotting import TreeMapDisplay
+    >>> shown = TreeMapDisplay.from_trees(
     ...     forest.estimators_, space=st.FeatureSpace.from_data(X), marked={"first": 0}
     ... )
     >>> shown.points.shape
@@ -313,7 +314,8 @@ class SplitFrequencyDisplay(Display):
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> forest = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X.to_numpy(), y)
     >>> trees = [st.as_tree(tree, feature_names=X.columns) for tree in forest.estimators_]
-    >>> shown = st.SplitFrequencyDisplay.from_trees(trees, space=st.FeatureSpace.from_data(X))
+    >>> from steadytree.plotting import SplitFrequencyDisplay
+    >>> shown = SplitFrequencyDisplay.from_trees(trees, space=st.FeatureSpace.from_data(X))
     >>> sorted(shown.space.feature_labels[j] for j in shown.features_)[:2]
     ['petal length (cm)', 'petal width (cm)']
     """

@@ -56,7 +56,8 @@ class ParetoFrontierDisplay(Display):
     >>> import steadytree as st
     >>> distance, score = [0.0, 0.2, 0.3, 0.9], [0.70, 0.78, 0.75, 0.80]
     >>> on_frontier = st.pareto_mask(list(zip(distance, score)), [False, True])
-    >>> shown = st.ParetoFrontierDisplay(distance, score, on_frontier, chosen=1, deployed=0).plot()
+    >>> from steadytree.plotting import ParetoFrontierDisplay
+    >>> shown = ParetoFrontierDisplay(distance, score, on_frontier, chosen=1, deployed=0).plot()
     >>> [text.get_text() for text in shown.ax_.get_legend().get_texts()]
     ['Other candidates (1)', 'Best trade-offs (3)', 'Deployed tree', 'Chosen tree']
     """
@@ -255,7 +256,8 @@ class SensitivityDisplay(Display):
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> import steadytree as st
     >>> X, y = load_iris(return_X_y=True)
-    >>> shown = st.SensitivityDisplay.from_estimator(
+    >>> from steadytree.plotting import SensitivityDisplay
+    >>> shown = SensitivityDisplay.from_estimator(
     ...     DecisionTreeClassifier(max_depth=2, random_state=0), X, y, amounts=[0.1, 0.5],
     ...     n_repeats=3, random_state=0,
     ... )

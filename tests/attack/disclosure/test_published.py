@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.exceptions import SteadyTreeWarning
-from steadytree.publish import names_of_diff
+from steadytree.publish import names_of_diff, publish_tree
 from tests.attack.disclosure.reading import Reader, positive_of, summary_of
 from tests.audit.sets import SETS
 
@@ -93,9 +93,9 @@ def published(name: str, folder: Path, publish: bool = True) -> Publication:
         page = result.report(folder / f"{name}.html", subgroups=[case.by], publish=publish)
         names = names_of_diff(result.diff)
         tree_file = st.save_tree(
-            st.publish_tree(result.tree, names) if publish else result.tree, folder / f"{name}.json"
+            publish_tree(result.tree, names) if publish else result.tree, folder / f"{name}.json"
         )
-        export = st.export_tree(st.publish_tree(tree, names) if publish else tree, "dict")
+        export = st.export_tree(publish_tree(tree, names) if publish else tree, "dict")
     return Publication(
         *(result, X, y, n_old, case.by),
         page.read_text(encoding="utf-8"),
@@ -150,7 +150,7 @@ def attack(made: Publication) -> tuple[Reader, np.ndarray[Any, Any], list[Any]]:
     reader.read_page()
     tree = made.result.deployed
     positive = positive_of(summary)
-    behind = st.publish_tree(tree)
+    behind = publish_tree(tree)
     for leaf, label in reader.trees["old"].labels.items():
         for k in range(reader.n_classes if summary["published"] else 0):
             part, whole = reader.mask("old", old=leaf, outcome=k), reader.mask("old", old=leaf)

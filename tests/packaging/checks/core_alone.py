@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.exceptions import MissingDependencyError
+from steadytree.plotting import TreeComparisonDisplay
 
 COMMAND = re.compile(r"pip install 'steadytree\[(\w+)\]'")
 OF_EXTRAS = ("matplotlib", "polars", "pyarrow", "onnx", "skops", "sqlglot")
@@ -71,7 +72,7 @@ assert Path("report.html").read_text(encoding="utf-8").lower().startswith("<!doc
 
 # Every extra is named by what needs it.
 for extra, work in {
-    "plot": lambda: st.TreeComparisonDisplay.from_trees(old, tree),
+    "plot": lambda: TreeComparisonDisplay.from_trees(old, tree),
     "onnx": lambda: st.export_tree(tree, "onnx"),
     "sql": lambda: st.export_tree(tree, "sql"),
     "skops": lambda: st.export_tree(st.as_tree(old), "sklearn", "tree.skops"),

@@ -15,6 +15,7 @@ import polars as pl
 from sklearn.datasets import load_breast_cancer
 
 import steadytree as st
+from steadytree.plotting import TreeComparisonDisplay
 
 text = Path(sys.argv[1]).read_text(encoding="utf-8")
 (block, *_) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -43,7 +44,7 @@ for name in ("tree.onnx", "tree.pmml", "tree.skops"):
 
 # sql, plot.
 assert "CASE" in st.export_tree(tree, "sql")
-st.TreeComparisonDisplay.from_trees(tree, again.model).figure_.savefig("trees.png")
+TreeComparisonDisplay.from_trees(tree, again.model).figure_.savefig("trees.png")
 assert Path("trees.png").stat().st_size > 1000
 
 # For the command line.

@@ -74,10 +74,6 @@ class PackedCollection:
     n_values: int
     nearest: bool
 
-    def __sizeof__(self) -> int:
-        # joblib asks: what is large is sent to each worker of a cluster once.
-        return object.__sizeof__(self) + self.structure.nbytes + self.amounts.nbytes
-
     def appended_to(self, other: PackedCollection) -> tuple[IntArray, IntArray, IntArray]:
         """``meta``, ``structure`` and ``amounts`` of the other collection and then this one.
 

@@ -1,15 +1,66 @@
-"""Whatever is changed in a history is noticed, or changes nothing that it says."""
+"""Sixty writers at once and hundreds of kills: no entry is lost, no line is torn."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from steadytree.exceptions import HistoryError
 from steadytree.retraining.history import History
 from tests.retraining.histories import meaning, six_lines, to_line, without_digests
+
+ROOT = Path(__file__).parents[2]
+
+
+def attack(*arguments: object) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.attack.history_writers", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    outcome: dict[str, Any] = json.loads(done.stdout)
+    return outcome
+
+
+def test_sixty_writers_at_once(tmp_path: Path) -> None:
+    assert attack("at-once", tmp_path, 60, 2) == {
+        "failed": 0,
+        "every entry": True,
+        "every decision": True,
+        "numbers": True,
+        "intact": True,
+        "link": True,
+        "mode": "0o600",
+        "files": [".history.jsonl.lock", "history.jsonl", "links"],
+    }
+
+
+def killed(folder: Path, kills: int) -> None:
+    outcome = attack("killed", folder, kills, 0)
+    assert outcome["kills"] == kills
+    assert outcome["faults"] == []
+    assert outcome["acknowledged"] > 0
+
+
+def test_fifteen_kills_lose_nothing(tmp_path: Path) -> None:
+    killed(tmp_path, 15)
+
+
+@pytest.mark.slow
+def test_three_hundred_kills_lose_nothing(tmp_path: Path) -> None:
+    killed(tmp_path, 300)
+
+
+# -- whatever is changed in a history is noticed, or changes nothing that it says --
 
 
 def byte_changes(data: bytes, every: int) -> Iterator[bytes]:
