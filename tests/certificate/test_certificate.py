@@ -214,7 +214,7 @@ def test_a_better_tree_is_found_where_the_search_made_no_edit(monkeypatch):
     rows = np.random.default_rng(0).permutation(len(y))
     X, y = X.iloc[rows].reset_index(drop=True), y.iloc[rows].to_numpy()
     model = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(X[:60], y[:60])
-    monkeypatch.setattr(PricedEdits, "_step", lambda self: False)
+    monkeypatch.setattr(PricedEdits, "_step", lambda self, price: False)
     result = st.retrain(model, X[60:], y[60:], price=0.02, **ONCE)
     certificate = st.certify(result, cut_points=24)
     assert certificate.best_objective < certificate.objective - certificate.edit_cost

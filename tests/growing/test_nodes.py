@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from steadytree.growing.best_first import BinnedTable, RowBatch, Split, TaughtRows
+from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
 from steadytree.growing.fitting import ColumnEncoder
 from steadytree.growing.leaf_values import target_columns
 from steadytree.growing.nodes import (
@@ -17,7 +17,6 @@ from steadytree.growing.nodes import (
     side_condition,
     split_of,
 )
-from steadytree.tree.rows import CodedRows
 from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table, space_of
 from tests.growing.samples import grow_best_first
@@ -204,22 +203,18 @@ def test_old_and_new_rows_are_counted_apart_and_give_the_values():
 
 
 def test_all_rows_are_counted_at_the_nodes_of_a_tree_that_saw_a_sample(factory, taught, space):
-    """Old and new rows apart, each once and by its weight, however they come."""
+    """Old and new rows apart, each once and by its weight."""
     X, y = mixed_table(300, 7)
-    rows = CodedRows(space.encode(X), y, np.arange(300) % 4.0)
+    coded, weight = space.encode(X), np.arange(300) % 4.0
     grown = grow_best_first(factory.table, taught.weight, taught.targets, np.arange(200), **SMALL)
     root = factory.from_growth(grown, 5)
-    cuts = ((0, 90, True), (90, 130, True), (130, 300, False))
-    batches = [RowBatch.of(rows.take(np.arange(a, b)), 2, old=old) for a, b, old in cuts]
-    found, reached = count_rows(root, batches), root.flat.route(rows.coded, np.arange(300))
+    counts, weights = count_rows(root, coded, np.eye(2)[y], weight, 130)
+    reached = root.flat.route(coded, np.arange(300))
     for number, at in enumerate(np.flatnonzero(root.flat.arrays.leaf >= 0)):
         for part, old in enumerate((True, False)):
             inside = np.flatnonzero((reached == number) & ((np.arange(300) < 130) == old))
-            weighted = np.bincount(y[inside], rows.weights[inside], 2)
-            counted = np.bincount(y[inside], rows.weights[inside] > 0, 2)
-            np.testing.assert_array_equal(found.counts[at, part], counted)
-            np.testing.assert_allclose(found.weighted[at, part], weighted, atol=1e-9)
-    np.testing.assert_allclose(found.counts[0].sum(), (rows.weights > 0).sum())
-    response = CodedRows(rows.coded, np.full(300, 2.5), None)
-    responses = count_rows(root, [RowBatch.of(response, None, old=False)])
-    assert responses.counts[0, 1].tolist() == [300, 750]
+            weighted = np.bincount(y[inside], weight[inside], 2)
+            counted = np.bincount(y[inside], weight[inside] > 0, 2)
+            np.testing.assert_array_equal(counts[at, part], counted)
+            np.testing.assert_allclose(weights[at, part], weighted, atol=1e-9)
+    np.testing.assert_allclose(counts[0].sum(), (weight > 0).sum())

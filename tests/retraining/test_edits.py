@@ -23,9 +23,10 @@ from steadytree.retraining.edits import objective
 from steadytree.retraining.edits.candidates import (
     MOVED,
     REPLACED,
+    Candidate,
     Exchange,
-    _growth_words,
     _moves,
+    edit_words,
 )
 from steadytree.retraining.edits.objective import (
     Criterion,
@@ -141,13 +142,12 @@ def test_bit_for_bit_the_metric_distance(task: str, seed: int) -> None:
 def test_exchanged_parts_count_as_the_whole_tree(task):
     deployed, taught, space, _, _ = problem(task, 1)
     run = search(deployed, taught, space)
-    run.price = 0.05
     tried = 0
     for _ in range(3):
         tree = TreeInParts(run.root, run.anchor, run.outcome)
         assert tree.distance == run.anchor.distance(run.root, run.outcome)
         for place in tree.places:
-            for edit in run._candidates(place):
+            for edit in run._candidates(place, 0.05):
                 root = edit.node
                 for above, on_left in reversed(place.way):
                     split, left, right = above.parts
@@ -157,7 +157,7 @@ def test_exchanged_parts_count_as_the_whole_tree(task):
                 exact = run.anchor.distance(root, run.outcome)
                 assert tree.distance_with(place, edit.node) == exact
                 tried += 1
-        if not run._step():
+        if not run._step(0.05):
             break
     assert tried > 10
 
@@ -224,7 +224,7 @@ def test_a_cut_along_an_order_that_moved_is_moved(left, moved):
     taught = TaughtRows(space.encode(X), target_columns(y, 2) * 0.9, np.ones(600), 600, 2)
     make = NodeFactory(taught, BinnedTable(taught.coded, space, 600))
     node = make.from_tree(deployed, np.arange(600))
-    moves = list(_moves(make, node, LIMITS, 1.0))
+    moves = list(_moves(node, LIMITS, 1.0))
     assert max(moves, key=lambda edit: edit.gain).node.parts[0].left == moved
     (edited,) = search(deployed, taught, space).path((0.2,))
     assert edited.tree.left_categories[0] in (moved, (0, 1, 2))  # or the same, mirrored
@@ -262,12 +262,14 @@ def test_a_rebuilt_part_that_starts_as_before_is_named_once():
 
     def part(threshold, n_leaves):
         split = Split(0, threshold, None, False)
-        return SimpleNamespace(is_leaf=False, n_leaves=n_leaves, parts=(split, None, None))
+        make = SimpleNamespace(table=SimpleNamespace(space=space))
+        parts = split, None, None
+        return SimpleNamespace(is_leaf=False, n_leaves=n_leaves, parts=parts, make=make)
 
-    told = _growth_words(part(50.0, 3), part(50.0, 4), space, ())
-    assert told == "rebuild the part below age <= 50 with 4 leaves"
-    told = _growth_words(part(50.0, 3), part(60.0, 4), space, ())
-    assert told == "rebuild the part below age <= 50 with 4 leaves, starting at age <= 60"
+    words = edit_words(part(50.0, 3), Candidate(1.0, part(50.0, 4)), ())
+    assert words == "rebuild the part below age <= 50 with 4 leaves"
+    words = edit_words(part(50.0, 3), Candidate(1.0, part(60.0, 4)), ())
+    assert words == "rebuild the part below age <= 50 with 4 leaves, starting at age <= 60"
 
 
 # -- what each price buys --------------------------------------------------------------
@@ -296,8 +298,8 @@ def test_at_each_price_no_tree_met_on_the_way_is_better(task):
     run = search(deployed, taught, space)
     met, step = [run.root], run._step
 
-    def watched():
-        moved = step()
+    def watched(price):
+        moved = step(price)
         met.extend([run.root] if moved else [])
         return moved
 

@@ -15,7 +15,6 @@ targets; missing values go to the better side.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -159,41 +158,14 @@ class BinnedTable:
 
 
 @dataclass(frozen=True, eq=False)
-class RowBatch:
-    """Some rows, all of before or all new ones.
-
-    ``outcomes`` has a column per class (1 in that of the row), or the columns "one row" and
-    response; rows without weight count for nothing.
-    """
-
-    coded: FloatArray
-    outcomes: FloatArray
-    weight: FloatArray
-    old: bool = False
-
-    @classmethod
-    def of(cls, rows: CodedRows, n_classes: int | None, *, old: bool) -> RowBatch:
-        """Make a batch of coded rows."""
-        if n_classes is None:
-            outcomes = np.column_stack([np.ones(len(rows)), rows.y.astype(np.float64)])
-        else:
-            outcomes = np.eye(n_classes)[rows.y]
-        return cls(rows.coded, outcomes, rows.weights, old)
-
-
-RowBatches = Callable[[], Iterable[RowBatch]]
-"""Goes through all rows anew at every call."""
-
-
-@dataclass(frozen=True, eq=False)
 class TaughtRows:
     """Rows to fit a tree on: the real ones first, then augmented ones, with soft targets.
 
     ``outcomes`` are those of the real rows in the teacher's columns (None: the targets are the
     outcomes); the first ``n_old`` of them are rows of before. ``drifted``: the new rows no
     longer follow these. ``deployed_share``: how far the deployed tree is still believed where
-    the rows of before are not at hand. Where the real rows are a sample, ``batches`` goes
-    through all rows that values and counts come from (None: these are all).
+    the rows of before are not at hand. Where the real rows are a sample, values and counts come
+    from ``whole``: all rows, and how many of them, the first ones, are of before.
     """
 
     coded: FloatArray
@@ -205,7 +177,7 @@ class TaughtRows:
     n_old: int = 0
     drifted: bool = False
     deployed_share: float = 0.0
-    batches: RowBatches | None = None
+    whole: tuple[CodedRows, int] | None = None
 
     @property
     def observed(self) -> FloatArray:

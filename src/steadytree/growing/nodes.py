@@ -21,7 +21,6 @@ from steadytree.growing.best_first import (
     FloatArray,
     Grown,
     IndexArray,
-    RowBatch,
     Split,
     TaughtRows,
 )
@@ -33,6 +32,7 @@ from steadytree.growing.leaf_values import (
     share_columns,
     shares_of,
     stabilised,
+    target_columns,
 )
 from steadytree.tree.decision import Decision
 from steadytree.tree.observed import Observed
@@ -215,35 +215,26 @@ class FlatTree:
 # they hold must come from every row.
 
 
-@dataclass(frozen=True, eq=False)
-class NodeCounts:
-    """Sums over the rows of each node, parents before their children, left before right.
+def count_rows(
+    root: SearchNode, coded: FloatArray, outcomes: FloatArray, weight: FloatArray, n_old: int
+) -> FloatArray:
+    """Sum columns of outcomes over the rows at each node of a tree, the first ``n_old`` apart.
 
-    Both arrays are (n_nodes, 2, width): old rows, then new rows, in the columns of
-    ``RowBatch.outcomes``; each row counts once, or by its weight.
+    Returns an array (2, n_nodes, 2, n_columns), nodes in the order of :func:`nodes_of`: each row
+    counted once (none without weight), then by its weight; of old rows, then of new ones.
     """
-
-    counts: FloatArray
-    weighted: FloatArray
-
-
-def count_rows(root: SearchNode, batches: Iterable[RowBatch]) -> NodeCounts:
-    """Count the rows of all batches at every node of a tree."""
-    nodes, total = root.flat.arrays, np.zeros(0)
-    at = np.flatnonzero(nodes.leaf >= 0)
-    for batch in batches:
-        width = batch.outcomes.shape[1]
-        total = total if total.size else np.zeros((len(nodes.leaf), 2, 2, width))
-        reached = root.flat.route(batch.coded, np.arange(len(batch.coded)))
-        once = (batch.weight > 0).astype(np.float64)
-        for kind, weight in enumerate((once, batch.weight)):
-            for column in range(width):
-                values = weight * batch.outcomes[:, column]
-                total[at, kind, int(not batch.old), column] += np.bincount(reached, values, len(at))
-    for node in reversed(range(len(total))):  # children come after their parents
+    nodes = root.flat.arrays
+    reached = np.flatnonzero(nodes.leaf >= 0)[root.flat.route(coded, np.arange(len(coded)))]
+    cell, n_cells = 2 * reached + (np.arange(len(coded)) >= n_old), 2 * len(nodes.leaf)
+    sums = [
+        np.column_stack([np.bincount(cell, amount * column, n_cells) for column in outcomes.T])
+        for amount in ((weight > 0).astype(np.float64), weight)
+    ]
+    total: FloatArray = np.array(sums, dtype=np.float64).reshape(2, len(nodes.leaf), 2, -1)
+    for node in reversed(range(len(nodes.leaf))):  # children come after their parents
         if nodes.children[node, 0] >= 0:
-            total[node] = total[nodes.children[node]].sum(axis=0)
-    return NodeCounts(total[:, 0], total[:, 1])
+            total[:, node] = total[:, nodes.children[node]].sum(axis=1)
+    return total
 
 
 class NodeFactory:
@@ -344,7 +335,7 @@ class NodeFactory:
     def steady_by(self, root: SearchNode) -> Steadying:
         """Estimate from the leaves of a tree how its values are steadied, and do so from now."""
         root, taught = self.whole(root), self.taught
-        if taught.batches is not None and root.n_real > 0:
+        if taught.whole is not None and root.n_real > 0:
             self.unit = root.real_weight / root.n_real
         leaves = [node for node in leaves_of(root) if node.real_weight > 0]
         spread = 0.0
@@ -367,32 +358,30 @@ class NodeFactory:
 
     # -- values from all rows -----------------------------------------------------
 
-    def counts(self, root: SearchNode) -> NodeCounts:
-        """Rows at the nodes of a tree, counted once."""
+    def counts(self, root: SearchNode) -> FloatArray:
+        """All real rows at the nodes of a tree, as :func:`count_rows` counts them, once."""
         if "counts" not in root.cache:
-            root.cache["counts"] = count_rows(root, self._batches())
+            taught, n = self.taught, self.taught.n_real
+            if taught.whole is None:
+                coded, outcomes, weight = self.table.coded[:n], taught.observed, taught.weight[:n]
+                n_old = taught.n_old
+            else:
+                rows, n_old = taught.whole
+                coded, outcomes = rows.coded, target_columns(rows.y, taught.n_classes)
+                weight = rows.weights
+            if taught.n_classes is None:  # "one row" is counted, and then the response
+                outcomes = np.column_stack([np.ones(len(coded)), outcomes])
+            elif taught.n_classes == 2:
+                outcomes = np.hstack([1.0 - outcomes, outcomes])
+            root.cache["counts"] = count_rows(root, coded, outcomes, weight, n_old)
         return root.cache["counts"]  # type: ignore[no-any-return]
-
-    def _batches(self) -> Iterable[RowBatch]:
-        """All real rows: those of the search, or all those that it is a sample of."""
-        taught = self.taught
-        if taught.batches is not None:
-            return taught.batches()
-        outcomes = taught.observed
-        if taught.n_classes is None:
-            outcomes = np.column_stack([np.ones(taught.n_real), outcomes[:, 0]])
-        elif taught.n_classes == 2:
-            outcomes = np.hstack([1.0 - outcomes, outcomes])
-        cuts = (slice(0, taught.n_old), True), (slice(taught.n_old, taught.n_real), False)
-        coded, weight = self.table.coded, taught.weight
-        return [RowBatch(coded[part], outcomes[part], weight[part], old) for part, old in cuts]
 
     def whole(self, root: SearchNode) -> SearchNode:
         """Return a tree with the sums of all rows; the same tree if the search saw them all.
 
         What the teacher says of a leaf stays its mean over the rows of the search.
         """
-        if self.taught.batches is None:
+        if self.taught.whole is None:
             return root
         if "whole" in root.cache:
             return root.cache["whole"]  # type: ignore[no-any-return]
@@ -401,7 +390,7 @@ class NodeFactory:
         copies: dict[int, SearchNode] = {}
         for at, node in reversed(list(enumerate(nodes_of(root)))):  # children before their parents
             # Of a response "one row" is counted, and then its sum; else the rows of each class.
-            parts = np.vstack([found.counts[at].sum(axis=0), found.weighted[at]])
+            parts = np.vstack([found[0, at].sum(axis=0), found[1, at]])
             n_rows, n_old, n_new = parts[:, 0] if is_response else parts.sum(axis=1)
             _, old, new = parts[:, 1:] if is_response else parts[:, -k:]
             weight = n_old + n_new
@@ -628,7 +617,7 @@ def export_tree(
             (labels or {}).get(id(node), label) for node, label in zip(nodes, own, strict=True)
         ]
         by_kind = {"label": np.array(stored, dtype=np.int32)}
-    found = make.counts(root)
+    counts, weighted = make.counts(root)
     _, steadied_by, strength = zip(*(node.steadied for node in nodes), strict=True)
     return Tree(
         children_left=children[:, 0],
@@ -647,8 +636,8 @@ def export_tree(
         precision=precision,
         decision=policy,
         observed=Observed(
-            found.counts,
-            found.weighted,
+            counts,
+            weighted,
             np.array([shares_of(by, n_classes) for by in steadied_by]),
             np.array(strength),
             make.steadying.old_share,

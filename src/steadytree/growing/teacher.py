@@ -32,7 +32,6 @@ from steadytree.growing.best_first import (
     Grown,
     GrowthRules,
     IndexArray,
-    RowBatches,
     TaughtRows,
     bins_of,
     cut_points,
@@ -387,7 +386,7 @@ def teach(
     n_old: int = 0,
     drifted: bool = False,
     deployed_share: float = 0.0,
-    batches: RowBatches | None = None,
+    whole: tuple[CodedRows, int] | None = None,
 ) -> TaughtRows:
     """Real rows with their targets (weight 1) and augmented rows (together weight 1).
 
@@ -396,7 +395,7 @@ def teach(
     """
     weight, n_classes = rows.weights, teacher.n_classes
     outcomes = target_columns(rows.y, n_classes)
-    known = outcomes, n_old, drifted, deployed_share, batches
+    known = outcomes, n_old, drifted, deployed_share, whole
     taught = TaughtRows(rows.coded, targets, weight, len(rows), n_classes, *known)
     if copies == 0:
         return taught

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from steadytree.evaluation.cross_fitting import check_rowwise
 from steadytree.evaluation.locks import forbidden_before, forbidden_features, unseen, without_splits
 from steadytree.evaluation.plan_check import changed_columns
 from steadytree.exceptions import InputError, SteadyTreeWarning
-from steadytree.growing.best_first import RowBatch, RowBatches
 from steadytree.plugins import read_model
 from steadytree.retraining.inputs import (
     Rows,
@@ -55,13 +54,12 @@ FloatArray = NDArray[np.float64]
 class TrainingRows:
     """Rows to learn from: all there are, or a sample of them.
 
-    ``batches`` goes through all ``n_all`` rows where ``old`` and ``new`` are a sample.
+    Where ``old`` and ``new`` are a sample, ``whole`` has all rows, and how many are old.
     """
 
     old: CodedRows | None
     new: CodedRows
-    n_all: int
-    batches: RowBatches | None
+    whole: tuple[CodedRows, int] | None = None
 
     @property
     def every(self) -> CodedRows:
@@ -158,8 +156,8 @@ class Problem:
         n_old, n_new = 0 if old is None else len(old), len(new)
         wanted = share_sample(n_old, n_new, most or n_old + n_new)
         if sum(wanted) == n_old + n_new:
-            return TrainingRows(old, new, n_old + n_new, None)
-        batches = partial(_batches, old, new, self.n_classes)
+            return TrainingRows(old, new)
+        whole = TrainingRows(old, new).every, n_old
         classifier = self.n_classes is not None
         new = new.take(draw_rows(new.y, wanted[1], classifier=classifier, seed=seed))
         if old is not None:
@@ -167,7 +165,7 @@ class Problem:
             mean = (n_old + n_new) / (len(old) + len(new))
             old = with_rate(old, n_old / len(old) / mean)
             new = with_rate(new, n_new / len(new) / mean)
-        return TrainingRows(old, new, n_old + n_new, batches)
+        return TrainingRows(old, new, whole)
 
     def compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
         """Return rows as the deployed tree compares them, without their table."""
@@ -196,12 +194,6 @@ class Problem:
         """Return the same problem without the user's tables, to be sent to workers."""
         old = None if self.old is None else replace(self.old, table=None)
         return replace(self, new=replace(self.new, table=None), old=old)
-
-
-def _batches(old: CodedRows | None, new: CodedRows, n_classes: int | None) -> list[RowBatch]:
-    """Return all training rows, the old ones first."""
-    parts = ((old, True), (new, False))
-    return [RowBatch.of(p, n_classes, old=is_old) for p, is_old in parts if p is not None]
 
 
 def prepare_problem(

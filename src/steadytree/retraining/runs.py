@@ -179,7 +179,7 @@ class CandidateMaker:
             n_old=len(every) - len(training.new),
             drifted=drift is not None and drift.detected,
             deployed_share=share or 0.0,
-            batches=training.batches,
+            whole=training.whole,
             seed=self.seed + 12,
         )
         size = options.max_leaf_nodes or size_by_minority(
@@ -211,7 +211,8 @@ class CandidateMaker:
             make=search.make,
             metadata={"edits": []},
         )
-        run = Run([], drift, share, len(every), training.n_all)
+        n_all = len(every if training.whole is None else training.whole[0])
+        run = Run([], drift, share, len(every), n_all)
         return search, search.path(self.prices), scratch, run
 
     def _own_tree(self, name: str, model: Any, rows: NDArray[np.intp] | None) -> tuple[Tree, bool]:

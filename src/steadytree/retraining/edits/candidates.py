@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from steadytree.growing._loops import best_routes
-from steadytree.growing.best_first import FloatArray, Grown, GrowthRules, Split
-from steadytree.growing.nodes import NodeFactory, SearchNode, Way, side_condition
+from steadytree.growing.best_first import BinnedTable, FloatArray, Grown, GrowthRules, Split
+from steadytree.growing.nodes import SearchNode, Way, side_condition
 from steadytree.tree.space import FeatureSpace
 
 GROW_SIZES = (2, 3)
@@ -57,12 +56,14 @@ MOVED, REPLACED = "move {} to {}", "replace {} by {}"
 class Candidate:
     """One edit: what it saves, and the node to put in place.
 
-    ``text`` says it in words, given the conditions above.
+    ``exchange`` says how where the condition alone was exchanged, ``mirrored`` that its sides
+    were as well.
     """
 
     gain: float
-    text: Callable[[Way], Words]
     node: SearchNode
+    exchange: str = ""
+    mirrored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +75,7 @@ class _Routing:
 
 
 def candidates_of(
-    make: NodeFactory,
-    node: SearchNode,
-    depth: int,
-    limits: EditLimits,
-    *,
-    price_per_move: float,
-    least: float,
+    node: SearchNode, depth: int, limits: EditLimits, *, price_per_move: float, least: float
 ) -> list[Candidate]:
     """All edits of a node that save more than ``least`` loss.
 
@@ -90,13 +85,13 @@ def candidates_of(
     found: list[Candidate] = []
     if node.is_leaf:
         if not node.locked:
-            found += _kept(node, "grow", lambda: _grown(make, node, depth, limits, GROW_SIZES))
+            found += _kept(node, "grow", lambda: _grown(node, depth, limits, GROW_SIZES))
     else:
         if not node.holds_lock:
-            found += _kept(node, "fresh", lambda: _fresh(make, node, depth, limits))
+            found += _kept(node, "fresh", lambda: _fresh(node, depth, limits))
         if not node.locked and node.n_real >= 2 * limits.min_leaf:
-            found += _kept(node, "swap", lambda: list(_swaps(make, node, limits)))
-            found += _moves(make, node, limits, price_per_move)
+            found += _kept(node, "swap", lambda: list(_swaps(node, limits)))
+            found += _moves(node, limits, price_per_move)
     return [c for c in found if c.gain > least and not c.node.starved]
 
 
@@ -115,16 +110,30 @@ def _kept(node: SearchNode, key: str, compute: Callable[[], list[Candidate]]) ->
     return node.cache[key]  # type: ignore[no-any-return]
 
 
-def _edit(old: SearchNode, new: SearchNode, text: Callable[[Way], Words]) -> Candidate:
-    return Candidate(old.loss - new.loss, text, new)
+def edit_words(old: SearchNode, edit: Candidate, way: Way) -> Words:
+    """Say what an edit of a node does, below the conditions on the way to it."""
+    new, space = edit.node, old.make.table.space
+    was = "" if old.is_leaf else str(side_condition(old.parts[0], space, way=way))
+    if new.is_leaf:
+        return f"remove the split on {was}"
+    now = str(side_condition(new.parts[0], space, left=not edit.mirrored, way=way))
+    if old.is_leaf:
+        return f"split a leaf in {new.n_leaves} on {now}"
+    if edit.exchange:
+        return Exchange(edit.exchange, was, now)
+    if new.n_leaves == old.n_leaves == 2 and new.parts[0].feature == old.parts[0].feature:
+        return Exchange(MOVED, was, now)  # the same thing, said more simply
+    start = "" if now == was else f", starting at {now}"
+    return f"rebuild the part below {was} with {new.n_leaves} leaves{start}"
 
 
 # -- rebuild, grow, prune -----------------------------------------------------------------
 
 
 def _grown(
-    make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits, sizes: tuple[int, ...]
+    node: SearchNode, depth: int, limits: EditLimits, sizes: tuple[int, ...]
 ) -> list[Candidate]:
+    make = node.make
     if node.n_real < 2 * limits.min_leaf or depth >= limits.max_depth:
         return []
     grown: Grown | None = node.cache.get("growth")
@@ -141,45 +150,29 @@ def _grown(
             was, first = (side_condition(at.parts[0], make.table.space) for at in (node, new))
             if str(was) == str(first):
                 continue  # the very same rule
-        out.append(_edit(node, new, partial(_growth_words, node, new, make.table.space)))
+        out.append(Candidate(node.loss - new.loss, new))
     return out
 
 
-def _growth_words(node: SearchNode, new: SearchNode, space: FeatureSpace, way: Way) -> Words:
-    first, size = side_condition(new.parts[0], space, way=way), new.n_leaves
-    if node.is_leaf:
-        return f"split a leaf in {size} on {first}"
-    was = side_condition(node.parts[0], space, way=way)
-    if size == node.n_leaves == 2 and new.parts[0].feature == node.parts[0].feature:
-        return Exchange(MOVED, str(was), str(first))  # the same thing, said more simply
-    start = "" if str(first) == str(was) else f", starting at {first}"
-    return f"rebuild the part below {was} with {size} leaves{start}"
-
-
-def _fresh(make: NodeFactory, node: SearchNode, depth: int, limits: EditLimits) -> list[Candidate]:
+def _fresh(node: SearchNode, depth: int, limits: EditLimits) -> list[Candidate]:
     k = node.n_leaves
     sizes = {2, 3, k - 1, k, k + 1, k + 2} if k <= SMALL_TREE else {k // 2, k, k + 2}
     if depth == 0:
         sizes |= set(limits.root_sizes)
-    out = _grown(make, node, depth, limits, tuple(sorted(s for s in sizes if s > 1)))
+    out = _grown(node, depth, limits, tuple(sorted(s for s in sizes if s > 1)))
     pruned: SearchNode | None = node.cache.get("pruned")
     if pruned is None:
-        pruned = node.cache["pruned"] = make.leaf(node.rows, prior=node.prior)
-    text = partial(_pruned_words, node.parts[0], make.table.space)
-    return [*out, _edit(node, pruned, text)]
-
-
-def _pruned_words(split: Split, space: FeatureSpace, way: Way) -> str:
-    return f"remove the split on {side_condition(split, space, way=way)}"
+        pruned = node.cache["pruned"] = node.make.leaf(node.rows, prior=node.prior)
+    return [*out, Candidate(node.loss - pruned.loss, pruned)]
 
 
 # -- move, swap ---------------------------------------------------------------------------
 
 
-def _routing(make: NodeFactory, node: SearchNode) -> _Routing:
+def _routing(node: SearchNode) -> _Routing:
     kept: _Routing | None = node.cache.get("routing")
     if kept is None:
-        _, left, right = node.parts
+        make, (_, left, right) = node.make, node.parts
         rows, targets = node.rows, make.targets
         here = targets[rows]
         layers = np.empty((len(targets), 2))
@@ -216,23 +209,19 @@ def _cheapest(
     return [int((cost + share * price * way).argmin()) for share in MOVE_SHARES]
 
 
-def _moves(
-    make: NodeFactory, node: SearchNode, limits: EditLimits, price: float
-) -> Iterator[Candidate]:
-    split, _, _ = node.parts
-    j = split.feature
-    routing = _routing(make, node)
-    space = make.table.space
+def _moves(node: SearchNode, limits: EditLimits, price: float) -> Iterator[Candidate]:
+    make, split = node.make, node.parts[0]
+    j, routing = split.feature, _routing(node)
     proposals: list[Split] = []
     if split.left is not None and make.table.ranked[j]:
-        proposals += _order_moves(make, node, routing, limits, price)
+        proposals += _order_moves(node, routing, limits, price)
     elif split.left is not None:
         proposals += _set_moves(routing, split, int(make.table.n_categories[j]))
     elif np.isfinite(split.threshold):
         edges = make.table.edges[j]
         parts = routing.count[j, : edges.size], routing.cost[j, : edges.size]
         left = np.cumsum(parts[0]), np.cumsum(parts[1])
-        way = _shares_moved(space, j, edges, split.threshold) * node.n_leaves
+        way = _shares_moved(make.table.space, j, edges, split.threshold) * node.n_leaves
         for at in _cheapest(routing, split, left, way, limits, price):
             proposals.append(Split(j, float(edges[at]), None, split.missing_left))
     if routing.count[j, -1] > 0:
@@ -243,8 +232,8 @@ def _moves(
         if new == split:
             continue
         if new not in done:
-            text = partial(_exchange_words, MOVED, split, new, make.table.space)
-            done[new] = _edit(node, make.reroute(node, node.rows, split=new), text)
+            moved = make.reroute(node, node.rows, split=new)
+            done[new] = Candidate(node.loss - moved.loss, moved, MOVED)
         yield done[new]
 
 
@@ -253,13 +242,6 @@ def _shares_moved(space: FeatureSpace, j: int, edges: FloatArray, threshold: flo
     # Halved: the range itself may be beyond the largest number.
     span = float(space.upper[j] / 2 - space.lower[j] / 2)
     return np.asarray(np.abs(edges / 2 - threshold / 2) / (span if span > 0 else 0.5))
-
-
-def _exchange_words(
-    text: str, old: Split, new: Split, space: FeatureSpace, way: Way, *, left: bool = True
-) -> Exchange:
-    was = side_condition(old, space, way=way)
-    return Exchange(text, str(was), str(side_condition(new, space, left=left, way=way)))
 
 
 def _set_moves(routing: _Routing, split: Split, n_categories: int) -> list[Split]:
@@ -282,12 +264,12 @@ def _set_moves(routing: _Routing, split: Split, n_categories: int) -> list[Split
 
 
 def _order_moves(
-    make: NodeFactory, node: SearchNode, routing: _Routing, limits: EditLimits, price: float
+    node: SearchNode, routing: _Routing, limits: EditLimits, price: float
 ) -> list[Split]:
     """Move the cut of ordered categories, the lower ones staying on the side they are on."""
-    split, _, _ = node.parts
+    table, split = node.make.table, node.parts[0]
     j = split.feature
-    n = int(make.table.n_categories[j])
+    n = int(table.n_categories[j])
     inside = np.zeros(n, dtype=bool)
     inside[list(split.left or ())] = True
     lower = np.tri(n - 1, n, dtype=bool)  # the first category, the first two, ...
@@ -296,43 +278,39 @@ def _order_moves(
     else:
         sets = lower if inside[0] else ~lower
     left = sets @ routing.count[j, :n], sets @ routing.cost[j, :n]
-    way = (sets ^ inside).sum(axis=1) / make.table.space.n_categories(j) * node.n_leaves
+    way = (sets ^ inside).sum(axis=1) / table.space.n_categories(j) * node.n_leaves
     best = _cheapest(routing, split, left, way, limits, price)
     chosen = (tuple(np.flatnonzero(sets[at]).tolist()) for at in best)
     return [Split(j, float("nan"), some, split.missing_left, split.unseen_left) for some in chosen]
 
 
-def _swaps(make: NodeFactory, node: SearchNode, limits: EditLimits) -> Iterator[Candidate]:
+def _swaps(node: SearchNode, limits: EditLimits) -> Iterator[Candidate]:
     """Best conditions on another feature that keep both subtrees, either way round."""
-    split, _, _ = node.parts
-    routing = _routing(make, node)
-    space = make.table.space
+    make, split, routing = node.make, node.parts[0], _routing(node)
     # Everything to one side is the common zero of both ways round.
     offset = routing.cost.sum(axis=1)
     found: list[tuple[float, int, bool, Split]] = []
     for flipped in (False, True):
         signed = _Routing(routing.count, -routing.cost if flipped else routing.cost)
-        for cost, new in _best_conditions(make, signed, limits.min_leaf):
+        for cost, new in _best_conditions(make.table, signed, limits.min_leaf):
             if new.feature != split.feature:
                 total = cost + (float(offset[new.feature]) if flipped else 0.0)
                 found.append((total, new.feature, flipped, new))
     found.sort(key=lambda item: item[:3])
     for _, _, flipped, new in found[:2]:
-        text = partial(_exchange_words, REPLACED, split, new, space, left=not flipped)
         exchanged = make.reroute(node, node.rows, split=new, flipped=flipped)
-        yield _edit(node, exchanged, text)
+        yield Candidate(node.loss - exchanged.loss, exchanged, REPLACED, flipped)
 
 
 def _best_conditions(
-    make: NodeFactory, routing: _Routing, min_leaf: int
+    table: BinnedTable, routing: _Routing, min_leaf: int
 ) -> Iterator[tuple[float, Split]]:
     """Loss of routing by the best condition on a feature, and the condition.
 
     Of the features that are cut along an order, only the three best: one may be the node's own.
     """
-    table = make.table
     for j in np.flatnonzero(~table.ranked).tolist():
-        best = _best_set_routing(make, routing, j, min_leaf)
+        best = _best_set_routing(routing, j, int(table.n_categories[j]), min_leaf)
         if best is not None:
             yield best
     ranked = np.flatnonzero(table.ranked)
@@ -349,9 +327,8 @@ def _best_conditions(
 
 
 def _best_set_routing(
-    make: NodeFactory, routing: _Routing, j: int, min_leaf: int
+    routing: _Routing, j: int, n: int, min_leaf: int
 ) -> tuple[float, Split] | None:
-    n = int(make.table.n_categories[j])
     inside = routing.cost[j, :n] < 0
     missing_left = bool(routing.cost[j, -1] < 0)
     count, cost = (

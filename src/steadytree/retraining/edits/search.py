@@ -34,6 +34,7 @@ from steadytree.retraining.edits.candidates import (
     Exchange,
     Words,
     candidates_of,
+    edit_words,
     forget,
 )
 from steadytree.retraining.edits.objective import AnchoredDistance, Criterion, Place, TreeInParts
@@ -68,14 +69,6 @@ class _Edit(NamedTuple):
     sides: tuple[bool, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """A tree on the way of the search, and the edits that led to it."""
-
-    root: SearchNode
-    edits: tuple[_Edit, ...]
-
-
 class PricedEdits:
     """Search over edits of one deployed tree, written in the features of ``space``.
 
@@ -107,7 +100,6 @@ class PricedEdits:
         self.root = self.make.from_tree(deployed, rows, kept)
         self.edit_cost = EDIT_COST[self.n_classes is None]
         self.criterion = Criterion(self.make)
-        self.price = np.inf
         self.anchor = AnchoredDistance(
             space,
             self.root,
@@ -171,29 +163,27 @@ class PricedEdits:
 
     def path(self, prices: Sequence[float]) -> list[EditedTree]:
         """Edited trees for decreasing prices; an infinite price re-estimates leaves only."""
-        steps = [_Step(self.root, tuple(self.edits))]
+        steps = [(self.root, len(self.edits))]  # each tree on the way, and how many edits it took
         for price in prices:
-            self.price = float(price)
-            if np.isfinite(self.price):
+            if np.isfinite(price):
                 for _ in range(MAX_STEPS):
-                    if not self._step():
+                    if not self._step(price):
                         break
-                    steps.append(_Step(self.root, tuple(self.edits)))
-        missed = np.array([self.criterion.missed(step.root) for step in steps])
-        missed += self.edit_cost * np.array([len(step.edits) for step in steps])
-        distances = np.array([self.distance(step.root) for step in steps])
+                    steps.append((self.root, len(self.edits)))
+        missed = np.array([self.criterion.missed(root) for root, _ in steps])
+        missed += self.edit_cost * np.array([n_edits for _, n_edits in steps])
+        distances = np.array([self.distance(root) for root, _ in steps])
         best = [
             int((missed + price * distances).argmin()) if np.isfinite(price) else 0
             for price in prices
         ]
-        out = []
-        for price, at in zip(prices, best, strict=True):
-            self.price = float(price)
-            out.append(self._export(steps[at]))
-        return out
+        return [
+            self.export(root, _words_of(self.edits[:n_edits]), float(price))
+            for price, (root, n_edits) in zip(prices, (steps[at] for at in best), strict=True)
+        ]
 
-    def _step(self) -> bool:
-        """Make the best edit at the current price; False if none pays."""
+    def _step(self, price: float) -> bool:
+        """Make the best edit at a price; False if none pays."""
         tree = self._in_parts
         if tree is None or tree.root is not self.root:
             tree = self._in_parts = TreeInParts(self.root, self.anchor, self.outcome)
@@ -202,7 +192,7 @@ class PricedEdits:
         edits = [
             (place, edit)
             for place in tree.places
-            for edit in self._candidates(place)
+            for edit in self._candidates(place, price)
             if self.root.n_leaves - place.node.n_leaves + edit.node.n_leaves <= most
         ]
         with_edit = self.criterion.missed_by_each(
@@ -214,26 +204,26 @@ class PricedEdits:
         for i in np.argsort(-gains, kind="stable").tolist():
             gain, (place, edit) = float(gains[i]), edits[i]
             # No edit can bring the tree closer to A than A itself.
-            if gain + self.price * now <= best_gain:
+            if gain + price * now <= best_gain:
                 break
             distance = tree.distance_with(place, edit.node) / self.anchor.mass
-            gain -= self.price * (distance - now)
+            gain -= price * (distance - now)
             if gain > best_gain:
                 best_gain, best = gain, (place, edit)
         if best is None:
             return False
         place, edit = best
         self.root = self._with_edit(place, edit.node)
-        self.edits.append(_Edit(edit.text(place.way), tuple(left for _, left in place.way)))
+        words = edit_words(place.node, edit, place.way)
+        self.edits.append(_Edit(words, tuple(left for _, left in place.way)))
         return True
 
-    def _candidates(self, place: Place) -> list[Candidate]:
+    def _candidates(self, place: Place, price: float) -> list[Candidate]:
         return candidates_of(
-            self.make,
             place.node,
             len(place.way),
             self.limits,
-            price_per_move=min(self.price, 1e6) * 0.5 / self.anchor.mass * self.criterion.spread,
+            price_per_move=min(price, 1e6) * 0.5 / self.anchor.mass * self.criterion.spread,
             least=max(1e-4, self.edit_cost) * self.criterion.spread,
         )
 
@@ -255,15 +245,11 @@ class PricedEdits:
         """J of any tree on the rows of the search, without the cost of edits."""
         return self.criterion.missed(root) + price * self.distance(root)
 
-    def export(self, root: SearchNode, edits: tuple[str, ...], price: float) -> EditedTree:
-        """Write a tree that was found otherwise as the search writes its own."""
-        self.price = price
-        return self._export(_Step(root, tuple(_Edit(words, ()) for words in edits)))
-
     # -- results ------------------------------------------------------------------
 
-    def _export(self, step: _Step) -> EditedTree:
-        root = self.make.whole(step.root)
+    def export(self, found: SearchNode, edits: Sequence[str], price: float) -> EditedTree:
+        """Write a tree with the edits that made it."""
+        root = self.make.whole(found)
         labels: dict[int, int] = {}
         relabelled: list[str] = []
         for node in leaves_of(root) if self.n_classes is not None else ():
@@ -273,7 +259,7 @@ class PricedEdits:
                 relabelled.append(
                     f"relabel a leaf from {classes[node.inherited_label]} to {classes[label]}"
                 )
-        edits = (*_words_of(step.edits), *relabelled)
+        edits = (*edits, *relabelled)
         tree = export_tree(
             root,
             self.space,
@@ -282,12 +268,12 @@ class PricedEdits:
             labels=labels,
             precision=self.deployed.precision,
             metadata={
-                "price": self.price if np.isfinite(self.price) else "infinite",
+                "price": price if np.isfinite(price) else "infinite",
                 "edits": list(edits),
             },
         )
         distance = self.anchor.distance(root, self.outcome)
-        return EditedTree(self.price, tree, edits, distance, step.root)
+        return EditedTree(price, tree, edits, distance, found)
 
 
 def _words_of(edits: Iterable[_Edit]) -> list[str]:
