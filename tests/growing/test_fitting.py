@@ -122,7 +122,7 @@ def test_outcomes_are_checked_and_coded(mixed: tuple[pd.DataFrame, np.ndarray]) 
     assert data.classes is not None
     np.testing.assert_array_equal(data.classes[data.rows.y], y)
     assert data.rows.weight is None  # weights of 1 say nothing
-    assert data.columns.shape == (len(y), data.encoder.n_columns)
+    assert data.columns.shape == (len(y), len(data.encoder.column_feature))
     with pytest.raises(InputError, match=r"two classes in y with a positive sample weight, got 1"):
         TrainingData.from_table(
             X, y, task="classification", weight=(y == "setosa").astype(np.float64)
@@ -162,11 +162,10 @@ def test_a_column_per_category_and_one_for_two():
     encoder = ColumnEncoder(three_features(missing=True))
     assert encoder.column_feature.tolist() == [0, 1, 1, 1, 1, 2]
     assert encoder.column_category.tolist() == [-2, 0, 1, 2, -1, 1]
-    assert not encoder.is_trivial
     columns = encoder.transform(np.array([[0.25, 2.0, 0.0], [0.5, np.nan, 1.0]]))
     assert columns.dtype == np.float32
     assert columns.tolist() == [[0.25, 0, 0, 1, 0, 0], [0.5, 0, 0, 0, 1, 1]]
-    assert ColumnEncoder(three_features(missing=False)).n_columns == 5
+    assert len(ColumnEncoder(three_features(missing=False)).column_feature) == 5
 
 
 @pytest.mark.parametrize(
@@ -216,7 +215,6 @@ def test_ordered_categories_are_their_position_in_the_order():
     # Of two categories one column says all, ordered or not.
     assert encoder.column_feature.tolist() == [0, 1, 2]
     assert encoder.column_category.tolist() == [-2, -2, 1]
-    assert not encoder.is_trivial
     columns = encoder.transform(np.array([[0.25, 2.0, 0.0], [0.5, np.nan, 1.0]]))
     np.testing.assert_array_equal(columns, np.float32([[0.25, 2, 0], [0.5, np.nan, 1]]))
     for threshold, left in ((0.5, (0,)), (1.5, (0, 1)), (np.inf, (0, 1, 2)), (-np.inf, ())):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from steadytree.growing import _loops as plain
 from steadytree.growing._loops import BinnedTree, GrowthLimits, compiled, loops
 from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
-from steadytree.growing.nodes import NodeFactory
+from steadytree.growing.nodes import NodeFactory, with_root
 from steadytree.tree.space import FeatureSpace
 from tests.growing.mixed import mixed_table
 from tests.growing.samples import grow_best_first
@@ -68,11 +68,11 @@ def test_routing_and_sums(case):
     limits = {"max_leaves": 9, "min_leaf": 5, "max_depth": 5}
     grown = grow_best_first(table, taught.weight, taught.targets, np.arange(250), **limits)
     root = make.from_growth(grown, 9)
-    flats = [root.flat, root.flat.with_root(Split(2, np.nan, (1, 3), True), flipped=True)]
-    assert any(flat.arrays.by_set.any() for flat in flats)
+    flats = [root.flat, with_root(root.flat, Split(2, np.nan, (1, 3), True), flipped=True)]
+    assert any(flat.by_set.any() for flat in flats)
     rows = np.arange(0, 250, 2)
     for flat in flats:
-        reached = [m.route(table.coded, rows, flat.arrays) for m in (plain, compiled)]
+        reached = [m.route(table.coded, rows, flat) for m in (plain, compiled)]
         np.testing.assert_array_equal(*reached)
         sums = [m.sum_by_leaf(reached[0], rows, layers, 9) for m in (plain, compiled)]
         for one, other in zip(*sums, strict=True):

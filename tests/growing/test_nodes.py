@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from steadytree.growing._loops import loops
 from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
 from steadytree.growing.fitting import ColumnEncoder
 from steadytree.growing.leaf_values import target_columns
 from steadytree.growing.nodes import (
-    FlatTree,
     NodeFactory,
     count_rows,
     export_tree,
@@ -164,8 +164,7 @@ def test_rows_go_where_the_conditions_say(missing_left, flipped):
     low, high = make.divide(above, second)
     inner = make.join(above, second, make.leaf(low), make.leaf(high))
     root = make.join(rows, first, make.leaf(below), inner)
-    flat = FlatTree.of(root)
-    reached = flat.route(coded, rows)
+    reached = loops().route(coded, rows, root.flat)
     for number, expected in enumerate((below, low, high)):
         np.testing.assert_array_equal(rows[reached == number], expected)
     new = Split(0, 45.0, None, missing_left)
@@ -209,8 +208,8 @@ def test_all_rows_are_counted_at_the_nodes_of_a_tree_that_saw_a_sample(factory, 
     grown = grow_best_first(factory.table, taught.weight, taught.targets, np.arange(200), **SMALL)
     root = factory.from_growth(grown, 5)
     counts, weights = count_rows(root, coded, np.eye(2)[y], weight, 130)
-    reached = root.flat.route(coded, np.arange(300))
-    for number, at in enumerate(np.flatnonzero(root.flat.arrays.leaf >= 0)):
+    reached = loops().route(coded, np.arange(300), root.flat)
+    for number, at in enumerate(np.flatnonzero(root.flat.leaf >= 0)):
         for part, old in enumerate((True, False)):
             inside = np.flatnonzero((reached == number) & ((np.arange(300) < 130) == old))
             weighted = np.bincount(y[inside], weight[inside], 2)

@@ -101,7 +101,11 @@ def test_bad_input_is_named(cancer, mixed):
             {"old": X[:250]},
             "expected old=(X, y) or old=Rows(X, y, ...), got DataFrame",
         ),
-        ((first, *new), {"old": (X[:250], None)}, "both the old rows and their outcomes"),
+        (
+            (first, *new),
+            {"old": (X[:250], None)},
+            "expected 250 outcomes in old y, one per row",
+        ),
         ((first, *new), {"price": -1}, "number >= 0 as price, got -1; the default is 0.25"),
         ((first, *new), {"price": "x"}, "number >= 0 as price, got 'x'; the default is 0.25"),
         ((first, *new), {"price": float("nan")}, "as price, got nan"),
@@ -292,13 +296,6 @@ def test_classes_keep_their_type(tmp_path, outcomes, classes):
     ):
         assert tuple(found) == classes
         assert {type(label) for label in found} == {type(classes[0])}
-
-
-def test_old_rows_go_with_their_outcomes(mixed):
-    X, y, first = mixed
-    for old, lacking in ((Rows(None, y), "rows"), (Rows(X, None), "outcomes")):
-        with pytest.raises(InputError, match=f"both the old rows .*, got no {lacking}; pass old="):
-            prepare_problem(first, Rows(X[300:], y[300:]), old)
 
 
 # -- other codes and other units -------------------------------------------------------

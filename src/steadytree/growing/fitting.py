@@ -74,21 +74,11 @@ class ColumnEncoder:
         self.column_feature = np.array(features, dtype=np.int64)
         self.column_category = np.array(categories, dtype=np.int64)
 
-    @property
-    def n_columns(self) -> int:
-        """Number of columns scikit-learn sees."""
-        return int(self.column_feature.size)
-
-    @property
-    def is_trivial(self) -> bool:
-        """Whether all features are numeric: the columns are the features."""
-        return not any(self.space.categories)
-
     def transform(self, coded: NDArray[np.float64]) -> NDArray[np.float32]:
         """Columns for scikit-learn from a table coded by ``space.encode``."""
-        if self.is_trivial:
+        if not any(self.space.categories):
             return coded.astype(np.float32)
-        out = np.empty((len(coded), self.n_columns), dtype=np.float32)
+        out = np.empty((len(coded), len(self.column_feature)), dtype=np.float32)
         for k, (j, category) in enumerate(
             zip(self.column_feature.tolist(), self.column_category.tolist(), strict=True)
         ):

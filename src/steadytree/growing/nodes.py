@@ -113,10 +113,10 @@ class SearchNode:
         return self.own_rows
 
     @property
-    def flat(self) -> FlatTree:
+    def flat(self) -> FlatNodes:
         """The subtree as flat arrays."""
         if "flat" not in self.cache:
-            self.cache["flat"] = FlatTree.of(self)
+            self.cache["flat"] = flatten(self)
         return self.cache["flat"]  # type: ignore[no-any-return]
 
     @property
@@ -155,59 +155,42 @@ Way = tuple[tuple[SearchNode, bool], ...]
 """The nodes above one, from the root on, and whether the way goes left at each."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class FlatTree:
-    """A tree of linked nodes as flat arrays, to send many rows through it at once.
+def flatten(root: SearchNode) -> FlatNodes:
+    """Write a tree as flat arrays in the order of :func:`nodes_of`, to send many rows through."""
+    nodes = list(nodes_of(root))
+    splits = [node.split for node in nodes]
+    is_leaf = np.array([split is None for split in splits])
+    # The left side of m leaves takes the 2 m - 1 places after its parent.
+    children = [
+        (-1, -1) if node.is_leaf else (at + 1, at + 2 * node.parts[1].n_leaves)
+        for at, node in enumerate(nodes)
+    ]
+    sets = np.zeros((len(nodes), max(1, int(root.make.table.n_categories.max()))), dtype=np.bool_)
+    for at, split in enumerate(splits):
+        if split is not None and split.left is not None:
+            sets[at, list(split.left)] = True
+    return FlatNodes(
+        np.array([-1 if s is None else s.feature for s in splits], dtype=np.int64),
+        np.array([np.nan if s is None else s.threshold for s in splits]),
+        np.array([s is not None and s.left is not None for s in splits]),
+        np.array([s is not None and s.missing_left for s in splits]),
+        np.array(children, dtype=np.int64),
+        np.where(is_leaf, np.cumsum(is_leaf) - 1, -1),
+        sets,
+    )
 
-    The arrays are in the order of :func:`nodes_of`; ``leaves`` are the nodes they come from.
-    """
 
-    arrays: FlatNodes
-    leaves: tuple[SearchNode, ...]
-
-    @classmethod
-    def of(cls, root: SearchNode) -> FlatTree:
-        """Flatten a tree."""
-        nodes = list(nodes_of(root))
-        splits = [node.split for node in nodes]
-        is_leaf = np.array([split is None for split in splits])
-        # The left side of m leaves takes the 2 m - 1 places after its parent.
-        children = [
-            (-1, -1) if node.is_leaf else (at + 1, at + 2 * node.parts[1].n_leaves)
-            for at, node in enumerate(nodes)
-        ]
-        n_categories = root.make.table.n_categories
-        sets = np.zeros((len(nodes), max(1, int(n_categories.max()))), dtype=np.bool_)
-        for at, split in enumerate(splits):
-            if split is not None and split.left is not None:
-                sets[at, list(split.left)] = True
-        arrays = FlatNodes(
-            np.array([-1 if s is None else s.feature for s in splits], dtype=np.int64),
-            np.array([np.nan if s is None else s.threshold for s in splits]),
-            np.array([s is not None and s.left is not None for s in splits]),
-            np.array([s is not None and s.missing_left for s in splits]),
-            np.array(children, dtype=np.int64),
-            np.where(is_leaf, np.cumsum(is_leaf) - 1, -1),
-            sets,
-        )
-        return cls(arrays, tuple(node for node in nodes if node.is_leaf))
-
-    def with_root(self, split: Split, *, flipped: bool = False) -> FlatTree:
-        """Return the same tree with another condition at the root, maybe its sides exchanged."""
-        copies: Any = (values.copy() for values in self.arrays)
-        arrays = FlatNodes(*copies)
-        arrays.feature[0], arrays.threshold[0] = split.feature, split.threshold
-        arrays.missing_left[0], arrays.by_set[0] = split.missing_left, split.left is not None
-        arrays.sets[0] = False
-        arrays.sets[0, list(split.left or ())] = True
-        if flipped:
-            arrays.children[0] = arrays.children[0, ::-1].copy()
-        return replace(self, arrays=arrays)
-
-    def route(self, coded: FloatArray, rows: IndexArray) -> IndexArray:
-        """Return the number of the leaf that each of some rows of a coded table reaches."""
-        reached: IndexArray = loops().route(coded, rows, self.arrays)
-        return reached
+def with_root(nodes: FlatNodes, split: Split, *, flipped: bool) -> FlatNodes:
+    """Return a flat tree with another condition at the root, maybe its sides exchanged."""
+    copies: Any = (values.copy() for values in nodes)
+    nodes = FlatNodes(*copies)
+    nodes.feature[0], nodes.threshold[0] = split.feature, split.threshold
+    nodes.missing_left[0], nodes.by_set[0] = split.missing_left, split.left is not None
+    nodes.sets[0] = False
+    nodes.sets[0, list(split.left or ())] = True
+    if flipped:
+        nodes.children[0] = nodes.children[0, ::-1].copy()
+    return nodes
 
 
 # -- rows and outcomes at every node -------------------------------------------------------
@@ -223,9 +206,9 @@ def count_rows(
     Returns an array (2, n_nodes, 2, n_columns), nodes in the order of :func:`nodes_of`: each row
     counted once (none without weight), then by its weight; of old rows, then of new ones.
     """
-    nodes = root.flat.arrays
-    reached = np.flatnonzero(nodes.leaf >= 0)[root.flat.route(coded, np.arange(len(coded)))]
-    cell, n_cells = 2 * reached + (np.arange(len(coded)) >= n_old), 2 * len(nodes.leaf)
+    nodes, rows = root.flat, np.arange(len(coded))
+    reached = np.flatnonzero(nodes.leaf >= 0)[loops().route(coded, rows, nodes)]
+    cell, n_cells = 2 * reached + (rows >= n_old), 2 * len(nodes.leaf)
     sums = [
         np.column_stack([np.bincount(cell, amount * column, n_cells) for column in outcomes.T])
         for amount in ((weight > 0).astype(np.float64), weight)
@@ -396,7 +379,7 @@ class NodeFactory:
             weight = n_old + n_new
             mean = node.sums[2 : 2 + k] / node.sums[1] if node.sums[1] > 0 else self.overall_mean
             sums = np.concatenate([[n_rows, weight], weight * mean, [n_old], old, [n_new], new])
-            left, right = (copies.get(i) for i in root.flat.arrays.children[at].tolist())
+            left, right = (copies.get(i) for i in root.flat.children[at].tolist())
             copies[at] = replace(node, left=left, right=right, sums=sums, cache={})
         kept = copies[0]
         kept.cache["counts"] = found
@@ -446,9 +429,9 @@ class NodeFactory:
         flipped: bool = False,
     ) -> SearchNode:
         """Return the same subtree on other rows, or with another condition at its root."""
-        flat = node.flat if split is None else node.flat.with_root(split, flipped=flipped)
-        reached = flat.route(self.table.coded, rows)
-        by_leaf, starts, sums = loops().sum_by_leaf(reached, rows, self._sums, len(flat.leaves))
+        flat = node.flat if split is None else with_root(node.flat, split, flipped=flipped)
+        before, reached = list(leaves_of(node)), loops().route(self.table.coded, rows, flat)
+        by_leaf, starts, sums = loops().sum_by_leaf(reached, rows, self._sums, len(before))
         leaves = [
             SearchNode(
                 inside,
@@ -457,10 +440,10 @@ class NodeFactory:
                 prior=old.prior,
                 locked=old.locked,
             )
-            for old, inside in zip(flat.leaves, np.split(by_leaf, starts[1:-1]), strict=True)
+            for old, inside in zip(before, np.split(by_leaf, starts[1:-1]), strict=True)
         ]
         self._take_sums(leaves, sums)
-        for old, leaf in zip(flat.leaves, leaves, strict=True):
+        for old, leaf in zip(before, leaves, strict=True):
             leaf.starved = leaf.n_real < self.min_leaf and not np.array_equal(leaf.rows, old.rows)
         numbered = iter(leaves)
 
@@ -480,8 +463,8 @@ class NodeFactory:
 
     def predict(self, node: SearchNode, rows: IndexArray) -> FloatArray:
         """Means of the targets of the search that a subtree gives to any rows."""
-        middles = np.array([leaf.middle for leaf in node.flat.leaves])
-        return np.asarray(middles[node.flat.route(self.table.coded, rows)])
+        middles = np.array([leaf.middle for leaf in leaves_of(node)])
+        return np.asarray(middles[loops().route(self.table.coded, rows, node.flat)])
 
     def from_tree(
         self, tree: Tree, rows: IndexArray, locked: frozenset[int] = frozenset()
@@ -602,7 +585,7 @@ def export_tree(
     the shares give. Shares are never altered to suit a label.
     """
     root, make = root.make.whole(root), root.make
-    nodes, arrays = list(nodes_of(root)), root.flat.arrays
+    nodes, arrays = list(nodes_of(root)), root.flat
     children = arrays.children.astype(np.int32)
     n_classes = None if classes is None else len(classes)
     policy = Decision.of(decision)

@@ -263,16 +263,10 @@ class Teacher:
         out = self.forest.predict(table)
         if self.boosted is not None:
             out = _mean_of(out, self.boosted.predict(table))
-        return out if self.deployed is None else self.blended(out, coded)
-
-    def blended(self, own: FloatArray, coded: FloatArray) -> FloatArray:
-        """Targets of the ensemble, mixed with those of the deployed tree."""
-        return np.asarray((1 - self.share) * own + self.share * self.by_deployed(coded))
-
-    def by_deployed(self, coded: FloatArray) -> FloatArray:
-        """Targets of the deployed tree."""
-        assert self.deployed is not None
-        return share_columns(predict_rows(self.deployed, coded).value, self.n_classes)
+        if self.deployed is None:
+            return out
+        by_deployed = share_columns(predict_rows(self.deployed, coded).value, self.n_classes)
+        return (1 - self.share) * out + self.share * by_deployed
 
 
 @dataclass(frozen=True)
@@ -303,11 +297,6 @@ class Drift:
     loss_both: float
     loss_new: float
     limit: float = DRIFT_ERRORS
-
-
-def half_the_trees(n_estimators: int) -> int:
-    """Size of a teacher that only helps to score: half the trees, at least 50."""
-    return max(n_estimators // 2, min(n_estimators, 50))
 
 
 def _mean_of(forest: FloatArray, boosted: FloatArray) -> FloatArray:
@@ -477,13 +466,14 @@ def blend_with_deployed(
     share of the tree that predicts the new rows best can be read off them. Where the world has
     changed, that share goes to 0 by itself. Returns the teacher and the targets of the rows.
     """
-    own, teacher = teacher.out_of_bag, replace(teacher, deployed=deployed)
-    gap = teacher.by_deployed(rows.coded) - own
+    own, n_classes = teacher.out_of_bag, teacher.n_classes
+    by_deployed = share_columns(predict_rows(deployed, rows.coded).value, n_classes)
+    gap = by_deployed - own
     room = float((gap**2).sum())
-    error = target_columns(rows.y, teacher.n_classes) - own
+    error = target_columns(rows.y, n_classes) - own
     share = float(np.clip((error * gap).sum() / room, 0.0, 1.0)) if room > 0 else 0.0
-    teacher = replace(teacher, share=share)
-    return teacher, teacher.blended(own, rows.coded)
+    targets = (1 - share) * own + share * by_deployed
+    return replace(teacher, deployed=deployed, share=share), targets
 
 
 # -- a first tree worth keeping: one tree that says what a forest says -----------------------

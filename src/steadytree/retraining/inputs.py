@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.exceptions import InputError
-from steadytree.growing.teacher import COPIES, half_the_trees
+from steadytree.growing.teacher import COPIES
 from steadytree.tree.rows import CodedRows, row_hashes
 
 BoolArray = NDArray[np.bool_]
@@ -215,7 +215,8 @@ class SearchOptions:
         -------
         SearchOptions
         """
-        return replace(self, n_estimators=half_the_trees(self.n_estimators))
+        half = max(self.n_estimators // 2, min(self.n_estimators, 50))
+        return replace(self, n_estimators=half)
 
     def record(self) -> dict[str, Any]:
         """Entries for the settings of a result.

@@ -278,11 +278,6 @@ def _warn(message: str) -> None:
 
 def _tables(tree: Tree, new: Rows, old: Rows | None) -> tuple[Any, Any]:
     """Return both tables, of which each has the columns that the tree uses."""
-    if old is not None and (old.X is None or old.y is None):
-        lacking = "rows" if old.X is None else "outcomes"
-        raise InputError(
-            f"expected both the old rows and their outcomes, got no {lacking}; pass old=(X, y)"
-        )
     X_new, X_old = as_table(new.X, "X"), None if old is None else as_table(old.X, "old X")
     for table, name in ((X_new, "X"), (X_old, "old X")):
         if table is None:

@@ -97,11 +97,8 @@ class CandidateMaker:
         options = self.options if rows is None else self.options.in_folds()
         _, path, scratch, found = self._search(rows, options, n_jobs)
         start = self.problem.start
-        if rows is None:
-            path = [replace(edited, tree=self._stamped(edited.tree)) for edited in path]
-            scratch = self._stamped(scratch)
-            if self.problem.nothing_new:
-                path = [replace(edited, tree=start, edits=(), distance=0.0) for edited in path]
+        if rows is None and self.problem.nothing_new:
+            path = [replace(edited, tree=start, edits=()) for edited in path]
         candidates = [CandidateTree("keep", "keep", start)]
         for edited in path:
             name, kind = f"price {edited.price:g}", "priced edits"
@@ -126,24 +123,22 @@ class CandidateMaker:
         """Search on all rows once more: for whoever asks the search itself."""
         return self._search(None, self.options, n_jobs)[:2]
 
-    def _stamped(self, tree: Tree) -> Tree:
-        """Return a tree that says which rows it was made from, and under what."""
-        stamp = {
-            TRAINING_ROWS: self.problem.fingerprints,
-            **forbidden_entry(self.problem.space, self.problem.forbidden),
-            **recoded_entries(self.problem.deployed),
-        }
-        return tree.replace(metadata={**tree.metadata, **stamp})
-
     def finished(self, tree: Tree, *, all_rows: bool) -> Tree:
         """Return a tree that turns no direction, and treats alike what the pipeline cannot tell.
 
         A direction of missing values is not turned without a row to say so. Rows that have none
         of a feature that the space knows as never missing may be among the old ones; their counts
         in the leaves are already made. In a fold no row that is scored is missing where a
-        direction could be turned.
+        direction could be turned. A tree made from all rows says from which, and under what.
         """
         problem, space = self.problem, self.problem.space
+        if all_rows and tree is not problem.start:
+            stamp = {
+                TRAINING_ROWS: problem.fingerprints,
+                **forbidden_entry(space, problem.forbidden),
+                **recoded_entries(problem.deployed),
+            }
+            tree = tree.replace(metadata={**tree.metadata, **stamp})
         if all_rows:
             if problem.old is not None:
                 seen = space.can_be_missing | np.isnan(problem.old.coded).any(axis=0)
