@@ -267,15 +267,9 @@ class NodeFactory:
     ) -> SearchNode:
         """Make a leaf: value from its real rows, loss over all its rows."""
         leaf = SearchNode(rows, self, inherited_label=inherited_label, prior=prior, locked=locked)
-        self._fill([leaf])
+        reached = np.zeros(len(rows), dtype=np.intp)
+        self._take_sums([leaf], loops().sum_by_leaf(reached, rows, self._sums, 1)[2])
         return leaf
-
-    def _fill(self, leaves: Sequence[SearchNode]) -> None:
-        """Sum over the rows of leaves."""
-        rows = np.concatenate([leaf.rows for leaf in leaves])
-        reached = np.repeat(np.arange(len(leaves)), [len(leaf.rows) for leaf in leaves])
-        _, _, sums = loops().sum_by_leaf(reached, rows, self._sums, len(leaves))
-        self._take_sums(leaves, sums)
 
     def _take_sums(self, leaves: Sequence[SearchNode], sums: FloatArray) -> None:
         """Give leaves their sums over rows, and their means and losses from these."""
@@ -488,21 +482,13 @@ class NodeFactory:
 
     def from_growth(self, grown: Grown, n_leaves: int, inherited_label: int = -1) -> SearchNode:
         """Return the first ``n_leaves`` leaves of a growth as nodes."""
-        kept: dict[int, SearchNode] = grown.kept
-        # A leaf is the same in every size: made once.
-        ends = [i for i in range(2 * n_leaves - 1) if grown.children_within(i, n_leaves) is None]
-        fresh = {
-            i: SearchNode(grown.rows[i], self, inherited_label=inherited_label)
-            for i in ends
-            if i not in kept
-        }
-        if fresh:
-            self._fill(list(fresh.values()))
-            kept |= fresh
+        kept: dict[int, SearchNode] = grown.kept  # a leaf is the same in every size: made once
 
         def build(i: int) -> SearchNode:
             pair = grown.children_within(i, n_leaves)
             if pair is None:
+                if i not in kept:
+                    kept[i] = self.leaf(grown.rows[i], inherited_label=inherited_label)
                 return kept[i]
             return self.join(grown.rows[i], grown.split[i], build(pair[0]), build(pair[1]))
 

@@ -393,7 +393,7 @@ def teach(
         some = np.sort(rng.choice(len(rows), AUGMENTED_ROWS, replace=False))
         share = weight.sum() / max(weight[some].sum(), 1e-300)
     copies = max(1, min(copies, AUGMENTED_ROWS // len(rows)))
-    extra = augment(rows.coded if len(some) == len(rows) else rows.coded[some], copies, rng)
+    extra = augment(rows.coded[some], copies, rng)
     return replace(
         taught,
         coded=np.concatenate([rows.coded, extra]),

@@ -120,16 +120,12 @@ def scored_rows(seen: BoolArray, y: NDArray[np.int64], n_classes: int | None) ->
 
 def share_sample(n_old: int, n_new: int, most: int) -> tuple[int, int]:
     """Rows to draw of the old and of the new ones: by their share, at least half of them new."""
-    if n_old + n_new <= most:
-        return n_old, n_new
     new = min(n_new, max(round(most * n_new / (n_old + n_new)), most // 2))
     return min(n_old, most - new), new
 
 
 def draw_rows(y: NDArray[Any], wanted: int, *, classifier: bool, seed: int) -> NDArray[np.intp]:
     """Draw rows without replacement, in their order; each class in its share, at least once."""
-    if wanted >= len(y):
-        return np.arange(len(y))
     strata = [np.flatnonzero(y == k) for k in np.unique(y)] if classifier else [np.arange(len(y))]
     rng, drawn = np.random.default_rng(seed), []
     for rows in strata:
