@@ -42,7 +42,7 @@ def as_frame(tree: st.Tree, rows: Any) -> pd.DataFrame:
 
 def test_the_model_comes_back_and_decides_as_the_tree(store: Any) -> None:
     result = samples.graded_retraining()
-    info = log_retraining(result, registered_model_name="grades", tags={"team": "care"})
+    info = log_retraining(result, registered_model_name="grades")
     assert store.active_run() is None
     model = store.pyfunc.load_model("models:/grades/1")
     rows = probe_rows(result.tree, 2000)
@@ -59,7 +59,6 @@ def test_the_model_comes_back_and_decides_as_the_tree(store: Any) -> None:
         model.predict(result.X_new)["label"], result.tree.predict(result.X_new)
     )
     run = store.get_run(info.run_id)
-    assert run.data.tags["team"] == "care"
     assert run.data.tags["steadytree.action"] == result.action
     assert run.data.params["price"] == str(result.settings["price"])
     assert run.data.params["chosen"] == result.chosen
@@ -112,16 +111,6 @@ def test_the_run_holds_trees_differences_and_report(store: Any, tmp_path: Path) 
     used = [result.tree.feature_labels[j] for j in sorted(result.tree.used_features)]
     few = rows[used].fillna(0).round().astype(int)
     np.testing.assert_array_equal(model.predict(few)["response"], result.tree.predict(few))
-
-
-def test_what_may_be_passed_on_lies_beside_it(store: Any, tmp_path: Path) -> None:
-    info = log_retraining(samples.retraining(), publish=True, report=False)
-    folder = store.artifacts.download_artifacts(
-        run_id=info.run_id, artifact_path="steadytree/published", dst_path=str(tmp_path)
-    )
-    held = {path.name: path for path in Path(folder).iterdir()}
-    assert set(held) == {"tree.json", "diff.md"}
-    assert st.load_tree(held["tree.json"]).observed is None
 
 
 def test_a_model_asks_pip_for_packages_alone(store: Any) -> None:

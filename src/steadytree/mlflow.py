@@ -11,7 +11,7 @@ import re
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,6 @@ import numpy as np
 import pandas as pd
 
 from steadytree._optional import import_optional, with_version
-from steadytree.diff import published_diff
-from steadytree.publish import names_of_diff, publish_tree
 from steadytree.retraining import Retraining
 from steadytree.tree.json import load_tree, save_tree
 from steadytree.tree.tree import Tree
@@ -29,7 +27,6 @@ __all__ = ["TreeModel", "log_retraining", "log_tree"]
 
 FOLDER = "steadytree"
 """Folder of the artifacts in the run."""
-PUBLISHED = f"{FOLDER}/published"
 PARAMETER_LENGTH = 500
 ANOTHER = "another value"
 """Stands for a category in the input example."""
@@ -49,10 +46,7 @@ def log_retraining(
     *,
     name: str = "tree",
     registered_model_name: str | None = None,
-    run_name: str | None = None,
     report: bool = True,
-    publish: bool = False,
-    tags: Mapping[str, str] | None = None,
 ) -> Any:
     """Log a retraining to the active MLflow run, or to a new one.
 
@@ -70,15 +64,8 @@ def log_retraining(
         Name of the model.
     registered_model_name : str, optional
         Register the model under this name, as a new version.
-    run_name : str, optional
-        Name of the run, where none is active.
     report : bool, default True
         Write the report too.
-    publish : bool, default False
-        Store what may be passed on, too, in the folder ``steadytree/published``: page, tree and
-        differences with counts of people rounded.
-    tags : mapping, optional
-        Tags of the run.
 
     Returns
     -------
@@ -105,27 +92,20 @@ def log_retraining(
     ['label', 'share of 0', 'share of 1']
     """
     mlflow = _import_mlflow("mlflow")
-    with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:
+    with _quiet(), _run(mlflow), tempfile.TemporaryDirectory() as folder:
         summary = result.to_dict()
-        mlflow.set_tags({"steadytree.action": summary["action"], **(tags or {})})
+        mlflow.set_tag("steadytree.action", summary["action"])
         mlflow.log_params(parameters(summary))
         mlflow.log_metrics(metrics(summary))
         mlflow.log_dict(summary, f"{FOLDER}/summary.json")
         for path in _write_artifacts(result, Path(folder), report=report):
             mlflow.log_artifact(str(path), FOLDER)
-        for path in _write_published(result, Path(folder), report=report) if publish else ():
-            mlflow.log_artifact(str(path), PUBLISHED)
         return log_tree(result.tree, name=name, registered_model_name=registered_model_name)
 
 
-@contextmanager
-def _run(mlflow: Any, run_name: str | None) -> Iterator[None]:
+def _run(mlflow: Any) -> AbstractContextManager[Any]:
     """Use the active run, or one that is started and ended here."""
-    if mlflow.active_run() is not None:
-        yield
-        return
-    with mlflow.start_run(run_name=run_name):
-        yield
+    return nullcontext() if mlflow.active_run() else mlflow.start_run()
 
 
 @contextmanager
@@ -182,17 +162,6 @@ def _write_artifacts(result: Retraining, folder: Path, *, report: bool) -> list[
         paths.append(folder / name)
     if report:
         paths.append(result.report(folder / "report.html"))
-    return paths
-
-
-def _write_published(result: Retraining, folder: Path, *, report: bool) -> list[Path]:
-    folder = folder / "published"
-    folder.mkdir()
-    names = names_of_diff(result.diff)
-    paths = [save_tree(publish_tree(result.tree, names), folder / "tree.json"), folder / "diff.md"]
-    paths[1].write_text(published_diff(result.diff).to_markdown(), encoding="utf-8")
-    if report:
-        paths.append(result.report(folder / "report.html", publish=True))
     return paths
 
 
@@ -256,7 +225,6 @@ def log_tree(
     *,
     name: str = "tree",
     registered_model_name: str | None = None,
-    run_name: str | None = None,
 ) -> Any:
     """Log a tree as a model alone, to the active MLflow run or to a new one.
 
@@ -267,8 +235,6 @@ def log_tree(
         Name of the model.
     registered_model_name : str, optional
         Register the model under this name, as a new version.
-    run_name : str, optional
-        Name of the run, where none is active.
 
     Returns
     -------
@@ -293,7 +259,7 @@ def log_tree(
     """
     mlflow, pyfunc = _import_mlflow("mlflow"), _import_mlflow("mlflow.pyfunc")
     example = example_rows(tree)
-    with _quiet(), _run(mlflow, run_name), tempfile.TemporaryDirectory() as folder:
+    with _quiet(), _run(mlflow), tempfile.TemporaryDirectory() as folder:
         return pyfunc.log_model(
             name=name,
             loader_module=__name__,

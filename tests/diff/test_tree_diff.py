@@ -30,8 +30,6 @@ def test_the_dictionary_keeps_its_layout(old: Any, new: Any) -> None:
     content = json.loads(json.dumps(diff.to_dict(), allow_nan=False))
     Draft202012Validator(SCHEMA["$defs"]["diff"] | {"$defs": SCHEMA["$defs"]}).validate(content)
     # Every other form lists the same rules.
-    frame = diff.to_frame()
-    assert frame["status"].tolist() == [rule["status"] for rule in content["rules"]]
     table = [line for line in diff.to_markdown().splitlines() if line.startswith("| ")]
     assert len(table) == 2 + len(content["rules"])
     changed = sum(rule["status"] != "kept" for rule in content["rules"])

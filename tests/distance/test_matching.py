@@ -155,9 +155,3 @@ def test_in_words() -> None:
     said(st.match_paths(MID_1, MID_1, space=UNIT), "distance: the same rules")
     several = st.match_paths(MID_1, build((1, 0.5, "no", "no")), space=UNIT)
     said(several, "distance: several reasons")
-
-
-def test_a_notebook_shows_the_matching() -> None:
-    page = st.match_paths(MID_1, build("no"), space=UNIT)._repr_html_()
-    assert "x0 &gt; 0.5: yes" in page
-    assert "1 unmatched" in page

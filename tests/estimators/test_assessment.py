@@ -158,7 +158,6 @@ def test_the_summary_can_be_read(found: StabilityAssessment) -> None:
     assert f"rules differ by {100 * found.summary.loc['dissimilarity', 'mean']:.0f} %" in text
     assert "ROC AUC 0.9" in text
     assert "most important at least once" in text
-    assert "<pre>" in found._repr_html_()
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["n_resamples"] == 8
     assert len(plain["sizes"]) == 8

@@ -311,12 +311,10 @@ def test_a_rule_that_changed_is_drawn_however_deep_it_is() -> None:
 
 def test_compact_views_are_escaped_and_well_formed() -> None:
     diff = samples.mixed_diff(hostile=True)
-    matching = st.match_paths(diff.old, diff.new, space=diff.space, variant="metric")
     stable = st.StableTreeClassifier(n_bootstraps=2, random_state=0, param_grid={"max_depth": [2]})
     X, y = samples.breast_cancer()
     for result, words in (
         (diff, "Dissimilarity"),
-        (matching, "pairs of rules"),
         (samples.retraining(), "★"),
         (stable.fit(X, y), "One tree of"),
     ):

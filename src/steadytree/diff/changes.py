@@ -18,7 +18,6 @@ import numpy as np
 from steadytree.tree.printing import LeafNumbers
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.words import (
-    PAGE,
     PLAIN,
     Condition,
     WordStyle,
@@ -407,54 +406,31 @@ def _present(condition: Condition | None) -> bool:
 # -- in words --------------------------------------------------------------------------
 
 _CHANGES = {
-    PLAIN: {
-        "moved": "{name}: {side} bound moved from {old} to {new}{shift}",
-        "condition_added": "condition added: {condition}",
-        "condition_removed": "condition removed: {condition}",
-        "only_missing": "{name}: only missing values pass now",
-        "not_only_missing": "{name}: no longer only missing values pass",
-        "missing_in": "{name}: missing values now included",
-        "missing_out": "{name}: missing values no longer included",
-    },
-    PAGE: {
-        "moved": "{name}: {side} limit {old} → {new}{shift}",
-        "condition_added": "new condition: {condition}",
-        "condition_removed": "no longer asks: {condition}",
-        **dict.fromkeys(
-            ("only_missing", "not_only_missing", "missing_in", "missing_out"),
-            "{name}: missing values take another way",
-        ),
-    },
+    "moved": "{name}: {side} bound moved from {old} to {new}{shift}",
+    "condition_added": "condition added: {condition}",
+    "condition_removed": "condition removed: {condition}",
+    "only_missing": "{name}: only missing values pass now",
+    "not_only_missing": "{name}: no longer only missing values pass",
+    "missing_in": "{name}: missing values now included",
+    "missing_out": "{name}: missing values no longer included",
 }
 _SPLITS = {
-    PLAIN: {
-        "moved": "{the} on {name} moved from {old} to {new}{shift}: {count}",
-        "categories_changed": "{the} on {name} sends {values} the other way: {count}",
-        "missing_changed": "missing values of {name} go the other way: {count}",
-        "removed": "{the} on {name}{at} removed: {count}",
-        "added": "{a} on {name}{new_at} added: {count}",
-        "replaced": "{the} on {name}{at} replaced by {new_name}{new_at}: {count}",
-    },
-    PAGE: {
-        "moved": "{the} on {name}: {old} → {new}{shift}, {count}",
-        "categories_changed": "{the} on {name}: {values} on the other side, {count}",
-        "missing_changed": "Missing values of {name} take another way, {count}",
-        "removed": "{the} on {name}{at} removed, {count}",
-        "added": "{a} on {name}{new_at} added, {count}",
-        "replaced": "{the} on {name}{at} replaced by {new_name}{new_at}, {count}",
-    },
+    "moved": "{the} on {name} moved from {old} to {new}{shift}: {count}",
+    "categories_changed": "{the} on {name} sends {values} the other way: {count}",
+    "missing_changed": "missing values of {name} go the other way: {count}",
+    "removed": "{the} on {name}{at} removed: {count}",
+    "added": "{a} on {name}{new_at} added: {count}",
+    "replaced": "{the} on {name}{at} replaced by {new_name}{new_at}: {count}",
 }
 
 
 def _shift(shift: float | None, share: float | None, style: WordStyle) -> str:
     """Return a shift in brackets, as far as it is known: (+3, 4.3 % of its range)."""
-    if style is PAGE:
-        return "" if share is None else f" ({PAGE.percent(abs(share), 1)} of its range)"
     if shift is None:
         return ""
     # Four digits: thresholds are midpoints of rounded numbers, their differences noisy.
     amount = f"{'+' if shift > 0 else ''}{style.significant(shift, 4)}"
-    return f" ({amount}{'' if share is None else f', {PLAIN.percent(abs(share), 1)} of its range'})"
+    return f" ({amount}{'' if share is None else f', {style.percent(abs(share), 1)} of its range'})"
 
 
 def _bound(value: float | None, style: WordStyle) -> str:
@@ -469,9 +445,9 @@ def concerned_by(change: ConditionChange) -> tuple[Condition | None, float | Non
 
 def change_words(change: ConditionChange, style: WordStyle = PLAIN) -> str:
     """Return one changed condition in words."""
-    say, name = _CHANGES[style], style.name(change.name)
+    name = style.name(change.name)
     if change.kind == "threshold_moved":
-        return say["moved"].format(
+        return _CHANGES["moved"].format(
             name=name,
             side=change.side,
             old=_bound(change.old_bound, style),
@@ -483,7 +459,7 @@ def change_words(change: ConditionChange, style: WordStyle = PLAIN) -> str:
         if bound is not None:
             sides = (-math.inf, bound) if change.side == "upper" else (bound, math.inf)
             whole = Condition(change.feature, change.name, *sides)
-        return say[change.kind].format(condition=name if whole is None else whole.words(style))
+        return _CHANGES[change.kind].format(condition=name if whole is None else whole.words(style))
     if change.kind == "categories_changed":
         parts = (
             f"{listed(map(style.name, categories), 'and')} {what} included"
@@ -496,31 +472,24 @@ def change_words(change: ConditionChange, style: WordStyle = PLAIN) -> str:
         passes = "only_missing"
     elif change.old is not None and not change.old.present:
         passes = "not_only_missing"
-    return say[passes].format(name=name)
+    return _CHANGES[passes].format(name=name)
 
 
 def split_words(split: SplitChange, style: WordStyle = PLAIN) -> str:
     """Return one changed split in words, with the number of rules it concerns."""
     which = "first split" if split.first else "split"
     the, a = f"the {which}", f"a {which}"
-    if style is PAGE:
-        the = a = which.capitalize()
-    elif split.only_conditions:
-        the = "a bound" if split.kind == "moved" else "a condition"
-        a = the
-    values = [style.name(c) for c in split.categories]
-    listed_values = (
-        (listed(values, "and") if style is PAGE else ", ".join(values)) if values else ""
-    )
+    if split.only_conditions:
+        the = a = "a bound" if split.kind == "moved" else "a condition"
     new = split.new_categories if split.kind == "replaced" else split.categories
-    return _SPLITS[style][split.kind].format(
+    return _SPLITS[split.kind].format(
         the=the,
         a=a,
         name=style.name(split.name),
         old=_bound(split.old_bound, style),
         new=_bound(split.new_bound, style),
         shift=_shift(split.shift, split.share_of_range, style),
-        values=listed_values,
+        values=", ".join(map(style.name, split.categories)),
         at=_at(split.old_bound, split.categories, style),
         new_name="" if split.new_name is None else style.name(split.new_name),
         new_at=_at(split.new_bound, new, style),

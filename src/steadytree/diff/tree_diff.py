@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from steadytree._text import harmless_words
 from steadytree._views import notebook_view, write_report
 from steadytree.diff.changes import Rule, RuleChange, SplitChange, count_rules
@@ -200,42 +198,6 @@ class TreeDiff:
         str
         """
         return diff_markdown(self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per rule: status, both forms in words, numbers and changes.
-
-        ``value`` is what the leaf predicts; ``observed`` what was counted there among the rows
-        the tree was trained on; ``rows``, ``outcomes`` and ``outcome_rate`` what was counted
-        among the rows given.
-
-        Returns
-        -------
-        DataFrame
-        """
-        columns = [
-            *("number", "status", "kinds", "old_rule", "new_rule", "changes"),
-            *("old_label", "new_label", "old_value", "new_value", "value_change"),
-            *("old_share", "new_share", "share_in_both", "old_rows", "new_rows"),
-            *("old_outcomes", "new_outcomes", "old_outcome_rate", "new_outcome_rate"),
-            *("old_observed", "new_observed", "kept_against_share", "kept", "cost", "overlap"),
-        ]
-        return pd.DataFrame([self._frame_row(rule) for rule in self.rules], columns=columns)
-
-    def _frame_row(self, rule: RuleChange) -> dict[str, Any]:
-        same = ("number", "status", "value_change", "share_in_both", "cost", "overlap")
-        row: dict[str, Any] = {name: getattr(rule, name) for name in same}
-        row["kinds"] = ", ".join(rule.kinds)
-        row["changes"] = "; ".join(change.text for change in rule.changes)
-        row["kept_against_share"] = rule.new is not None and rule.new.kept_against_share
-        row["kept"] = "" if rule.new is None else rule.new.kept
-        for side, one in (("old", rule.old), ("new", rule.new)):
-            if one is not None:
-                for name in ("label", "share", "rows", "outcomes", "outcome_rate"):
-                    row[f"{side}_{name}"] = getattr(one, name)
-                row[f"{side}_rule"] = one.text
-                row[f"{side}_value"] = one.numbers.predicted
-                row[f"{side}_observed"] = one.numbers.observed_words()
-        return row
 
     def to_dict(self, *, publish: bool = False) -> dict[str, Any]:
         """Return everything about the change as plain values: what pages and JSON are drawn from.

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree._views import notebook_view
 from steadytree.distance._solver import match, pairwise
 from steadytree.distance.distances import normalised
 from steadytree.distance.variants import (
@@ -226,9 +225,6 @@ class PathMatching:
             lines.append(f"  only in the {which} tree: {own.rule_text(lone.path)}")
             lines.append(f"    cost {lone.cost:.3g}")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return notebook_view(self)
 
 
 # The options are spelt out as in tree_distance, for help() and editors.

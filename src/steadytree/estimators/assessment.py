@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from steadytree._jobs import run_jobs
 from steadytree._progress import track
-from steadytree._views import notebook_view, plot_assessment
+from steadytree._views import plot_assessment
 from steadytree.distance import pairwise_tree_distances, tree_distance
 from steadytree.estimators.predictor import check_share, check_whole
 from steadytree.evaluation.holdout import Holdout, make_measure, scorer_name
@@ -257,9 +257,6 @@ class StabilityAssessment:
         if self.trees[0].is_classifier:
             return f"on {PLAIN.percent(agreement, 1)} of the rows"
         return f"with a concordance correlation of {agreement:.2f}"
-
-    def _repr_html_(self) -> str:
-        return notebook_view(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the trees as plain values, for JSON.

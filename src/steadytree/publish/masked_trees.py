@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +27,8 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from steadytree.diff import ConditionChange, Rule, SplitChange, TreeDiff
+    from steadytree.diff import TreeDiff
     from steadytree.tree.decision import Decision
-    from steadytree.tree.words import Condition
 
 # -- what a tree predicts --------------------------------------------------------------
 
@@ -253,6 +252,13 @@ def rare_words(diff: TreeDiff) -> set[str]:
     return {str(category) for known in names_of_diff(diff).values() for category in known}
 
 
+# Where a change names categories, and of which feature they are.
+_OF_FEATURE = {
+    **dict.fromkeys(("allowed", "gained", "lost", "categories"), "name"),
+    "new_categories": "new_name",
+}
+
+
 def names_for_others(diff: TreeDiff) -> TreeDiff:
     """Return a diff without names of rare categories, ranges of features and exact thresholds.
 
@@ -269,37 +275,19 @@ def names_for_others(diff: TreeDiff) -> TreeDiff:
     """
     names = names_of_diff(diff)
 
-    def several(name: str | None, categories: tuple[Any, ...]) -> tuple[Any, ...]:
-        other = names.get(name or "", {})
-        return tuple(other.get(category, category) for category in categories)
-
-    def condition(given: Condition | None) -> Any:
-        if given is None or given.allowed is None:
-            return given
-        return replace(given, allowed=several(given.name, given.allowed))
-
-    def rule(given: Rule | None) -> Rule | None:
-        if given is None:
-            return None
-        return replace(given, conditions=tuple(map(condition, given.conditions)))
-
-    def changed(given: ConditionChange) -> ConditionChange:
-        return replace(
-            given,
-            old=condition(given.old),
-            new=condition(given.new),
-            gained=several(given.name, given.gained),
-            lost=several(given.name, given.lost),
-            share_of_range=None,
-        )
-
-    def split(given: SplitChange) -> SplitChange:
-        return replace(
-            given,
-            categories=several(given.name, given.categories),
-            new_categories=several(given.new_name, given.new_categories),
-            share_of_range=None,
-        )
+    def for_others(item: Any) -> Any:
+        if isinstance(item, tuple):
+            return tuple(map(for_others, item))
+        if not is_dataclass(item) or isinstance(item, type):
+            return item
+        found = {field.name: for_others(getattr(item, field.name)) for field in fields(item)}
+        for key, owner in _OF_FEATURE.items():
+            if found.get(key):
+                other = names.get(getattr(item, owner), {})
+                found[key] = tuple(other.get(category, category) for category in found[key])
+        if "share_of_range" in found:
+            found["share_of_range"] = None
+        return replace(item, **found)
 
     old, new = (
         renamed_tree(tree, names).replace(decision=public_decision(tree.decision))
@@ -307,13 +295,8 @@ def names_for_others(diff: TreeDiff) -> TreeDiff:
     )
     return replace(
         diff,
-        rules=tuple(
-            replace(
-                one, old=rule(one.old), new=rule(one.new), changes=tuple(map(changed, one.changes))
-            )
-            for one in diff.rules
-        ),
-        splits=tuple(map(split, diff.splits)),
+        rules=for_others(diff.rules),
+        splits=for_others(diff.splits),
         old=old,
         new=old if diff.new is diff.old else new,
         space=renamed_space(diff.space, names),

@@ -9,15 +9,13 @@ from typing import Any
 
 from steadytree.diff import TreeDiff
 from steadytree.diff.tree_diff import given_up_words, status_counts
-from steadytree.distance.matching import PathMatching
-from steadytree.estimators.assessment import StabilityAssessment
 from steadytree.estimators.predictor import TreePredictorMixin
 from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
 from steadytree.publish.cells import people_words
 from steadytree.retraining import Retraining
 from steadytree.tree.printing import tree_text
-from steadytree.tree.words import PAGE, clean
+from steadytree.tree.words import PAGE
 from steadytree.views.page import page_words
 
 MAX_ROWS = 30
@@ -61,36 +59,6 @@ def tree_diff_html(diff: TreeDiff) -> str:
     return _box(parts)
 
 
-@notebook_view.register(PathMatching)
-def path_matching_html(matching: PathMatching) -> str:
-    """Show a matching: the distance, and the pairs that cost something, dearest first."""
-    a, b = matching.a, matching.b
-    same = sum(pair.cost == 0 for pair in matching.pairs)
-    parts = [
-        f"<p><b>Distance {escape(PAGE.significant(matching.distance, 4))}</b>, dissimilarity "
-        f"{escape(PAGE.percent(matching.relative))}: {len(matching.pairs)} pairs of rules "
-        f"({same} the same), {len(matching.unmatched)} unmatched</p>"
-    ]
-    body = [
-        [
-            escape(clean(a.rule_text(pair.path_a))),
-            escape(clean(b.rule_text(pair.path_b))),
-            escape(PAGE.significant(pair.cost, 3)),
-            escape(", ".join(PAGE.name(part.name) for part in pair.parts))
-            + (" outcome" if pair.outcome_cost else ""),
-        ]
-        for pair in sorted(matching.pairs, key=lambda pair: -pair.cost)
-        if pair.cost > 0
-    ]
-    for lone in matching.unmatched:
-        text = escape(clean((a if lone.tree == "a" else b).rule_text(lone.path)))
-        cells = [text, "–"] if lone.tree == "a" else ["–", text]
-        body.append([*cells, escape(PAGE.significant(lone.cost, 3)), "unmatched"])
-    if body:
-        parts.append(_table(["Rule of the first", "Rule of the second", "Cost", "Why"], body))
-    return _box(parts)
-
-
 @notebook_view.register(Retraining)
 def retraining_html(result: Retraining) -> str:
     """Show a retraining: what is proposed, and what each candidate costs."""
@@ -127,13 +95,6 @@ def stable_tree_html(estimator: Any) -> str:
     text = tree_text(tree).splitlines()
     more = [f"... and {len(text) - MAX_ROWS} more lines"] if len(text) > MAX_ROWS else []
     return _box([f"<p>{line}</p>", f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
-
-
-@notebook_view.register(StabilityAssessment)
-def assessment_html(assessment: StabilityAssessment) -> str:
-    """Show an assessment: its text, and the table it summarises."""
-    table: str = assessment.summary.round(4).to_html()
-    return f"<pre>{escape(str(assessment), quote=False)}</pre>{table}"
 
 
 @notebook_view.register(TreePredictorMixin)
