@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 import steadytree as st
 from steadytree._text import quoted
 from steadytree.cli.tables import (
-    ReadColumn,
     RowTable,
     TableReading,
+    read_column,
     read_rows,
     read_table,
     read_training,
-    settle_column,
 )
 from steadytree.exceptions import InputError, SteadyTreeError, SteadyTreeWarning
 from steadytree.tree.json import save_tree
 from steadytree.tree.tree import Tree
+from steadytree.tree.words import PLAIN
 
 __all__ = ["MOST_ROWS", "SETTINGS", "TREES", "answer", "look", "propose"]
 
@@ -97,8 +97,8 @@ def look(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
             if asked == "ignore":
                 told = {"name": name, "type": "ignored"}
             else:
-                read = ReadColumn.of(name, settle_column(file, name, asked))
-                told = {**read.to_dict(), "missing": read.missing_words}
+                told = read_column(file, name, asked).to_dict()
+                told["missing"] = PLAIN.percent(told["missing"]) if told["missing"] else ""
         except InputError as error:  # of one column; the others are shown all the same
             told = {"name": name, "type": None, "note": str(error)}
         columns.append(told)

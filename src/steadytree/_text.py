@@ -120,11 +120,6 @@ def repeated(values: Iterable[Any]) -> list[Any]:
     return [value for value, times in Counter(values).items() if times > 1]
 
 
-def plain_spelling(value: Any) -> str:
-    """Write a name so that spellings of the same are equal: without capitals, blanks as one."""
-    return " ".join(str(value).split()).casefold()
-
-
 # -- Foreign values inside our messages: quoted, harmless and short --
 
 MOST_CHARACTERS = 80

@@ -100,9 +100,9 @@ def test_a_stable_tree_with_time_and_groups(run: Run, files: Files, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--target", "outcom"], "got 'outcom', which it does not have; did you mean 'outcome'?"),
-        (["--target", "outcome", "--time", "when"], "as --time, got 'when'"),
-        (["--target", "outcome", "--drop", "nix"], "as --drop, got 'nix'"),
+        (["--target", "outcom"], "got none of that name; did you mean 'outcome'?"),
+        (["--target", "outcome", "--time", "when"], "expected 'when' (--time) among"),
+        (["--target", "outcome", "--drop", "nix"], "expected 'nix' (--drop) among"),
         (["--target", "texture"], "missing in 'texture' (lines 2, 11, 20 and 29 more); fill them"),
         (["--target", "patient"], "140 different whole numbers; name another column"),
         (

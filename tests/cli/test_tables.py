@@ -19,16 +19,15 @@ from steadytree.cli.tables import (
     UNKNOWN,
     ReadColumn,
     ReadSummary,
-    SettledColumn,
     TableFile,
     TableReading,
     as_known,
     check_outcomes,
     guess_task,
+    read_column,
     read_rows,
     read_table,
     read_training,
-    settle_column,
     types_of,
 )
 from steadytree.exceptions import InputError, SteadyTreeWarning
@@ -160,9 +159,8 @@ def test_a_row_of_another_length_is_refused(
         parse(written([names, *rows], separator, csv.QUOTE_ALL, "\n"), separator)
 
 
-def test_rows_know_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_know_their_lines() -> None:
     text = 'a,b,c\n1,"x, ""y""\n07",007\n\n2,z,1\r\n"3","",010\n'
-    monkeypatch.setattr("steadytree.cli.tables.ROWS_AT_ONCE", 2)
     whole = parse(text)
     assert whole.frame.to_dict("list") == {
         "a": [1, 2, 3],
@@ -263,10 +261,8 @@ def test_unreadable_tables(
         (["--separator", '"'], "expected one sign as --separator"),
         (["--types", "age=text"], "expected COLUMN=TYPE as --types"),
         (["--types", "=number"], "expected COLUMN=TYPE as --types"),
-        (["--types", "a=number", "--types", "a=category"], "expected 'a' once in --types"),
-        (["--types", "nix=number"], "as --types, got 'nix', which it does not have"),
-        (["--types", "outcome=ignore"], "got 'outcome', which is named as --target"),
-        (["--time", "year", "--types", "year=number"], "got 'year', which is named as --time"),
+        (["--types", "nix=number"], "expected 'nix' (--types) among the columns of"),
+        (["--types", "outcome=ignore"], "what 'outcome' can be, which is the outcome, got ignore"),
     ],
 )
 def test_bad_options(run: Run, files: Files, options: list[str], message: str) -> None:
@@ -288,11 +284,11 @@ def settle(tmp_path: Path) -> Any:
         *,
         stored: bool = False,
         outcome: bool = False,
-    ) -> SettledColumn:
+    ) -> ReadColumn:
         frame = pd.DataFrame({"v": values, "w": range(len(values))})
         path = tmp_path / ("t.parquet" if stored else "t.csv")
         frame.to_parquet(path) if stored else frame.to_csv(path, index=False)
-        return settle_column(read_table(path), "v", asked, known, outcome=outcome)
+        return read_column(read_table(path), "v", asked, known, outcome=outcome)
 
     return call
 
@@ -327,7 +323,7 @@ def test_a_number_of_the_tree(settle: Any) -> None:
         settle(["1", "n/a?", "3"], known=None)
     found = settle(["1", "n/a?", "3"], "number", None)
     assert found.values.isna().tolist() == [False, True, False]
-    with pytest.raises(InputError, match="leave 'v' what it is to the tree, a number, got"):
+    with pytest.raises(InputError, match="which is a number to the tree, got category"):
         settle(["1", "2"], "category", None)
     with pytest.raises(InputError, match=r"finite numbers .* 'v' .* got inf \(line 3\)"):
         settle(["1", "inf"], known=None)
@@ -404,7 +400,7 @@ def test_a_tree_names_its_own_predictors(files: Files, tmp_path: Path) -> None:
     assert list(few.X) == [used]
     assert tree.predict(few.X).tolist() == tree.predict(rows.X).tolist()
     pd.read_csv(files.new)[["outcome", "clinic"]].to_csv(path, index=False)
-    with pytest.raises(InputError, match=f"that the tree uses in .*, got none called '{used}'"):
+    with pytest.raises(InputError, match=f"'{used}' .which the tree uses. among the columns"):
         read_rows(path, "outcome", tree=tree)
 
 
@@ -413,10 +409,10 @@ def test_dates_are_times(tmp_path: Path) -> None:
     path.write_text("x,y,day\n1,0,2024-05-31\n2,1,2023-12-01\n3,1,2024-06-01\n")
     assert np.argsort(read_rows(path, "y", time="day").time).tolist() == [1, 0, 2]
     path.write_text("x,y,day\n1,0,2024-05-31\n2,1,\n")
-    with pytest.raises(InputError, match="expected a time in every row of 'day', got 1 missing"):
+    with pytest.raises(InputError, match="in every row of 'day', got: 1 missing"):
         read_rows(path, "y", time="day")
     path.write_text("x,y,day\n1,0,soon\n2,1,later\n")
-    with pytest.raises(InputError, match="dates such as 2024-05-31 in 'day', got: "):
+    with pytest.raises(InputError, match="a date such as 2024-05-31 in every row of 'day', got: "):
         read_rows(path, "y", time="day")
 
 
@@ -452,7 +448,8 @@ def test_old_and_new_rows_are_read_alike(run: Run, files: Files, tmp_path: Path)
     assert "got 'n/a?' (line 5)" in refused.err
     assert run(*retrain, *settled, "--trees", 5, "--folds", 0).code == 0
     used = min(tree.feature_labels[j] for j in tree.used_features)
-    assert "ignore no column that the tree uses" in run(*retrain, "--types", f"{used}=ignore").err
+    ignored = run(*retrain, *settled, "--types", f"{used}=ignore")
+    assert "which is a number to the tree, got ignore" in ignored.err
 
 
 @pytest.mark.parametrize(
@@ -517,12 +514,12 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
     for line in (
         "read old.csv: 280 rows; columns: 5 number, 1 category, 3 ignored",
         "  target outcome: benign 138, malignant 142",
-        "  texture     number        11 % missing",
-        "  size        category (3)",
-        "  clinic ignored --drop",
-        "  patient ignored --types",
+        "  texture: number, 11 % missing",
+        "  size: category (3)",
+        "  clinic: ignored, --drop",
+        "  patient: ignored, --types",
     ):
-        assert line.split() in [shown.split() for shown in result.err.splitlines()]
+        assert line in result.err.splitlines()
     read = result.document["read"]
     assert read["rows"] == 280
     assert read["target"] == {"name": "outcome", "classes": {"benign": 138, "malignant": 142}}
@@ -532,16 +529,17 @@ def test_every_command_says_what_it_read(run: Run, files: Files) -> None:
     old = ("--deployed", files.tree, "--old", files.old, "--trees", 5, "--folds", 0)
     again = run("retrain", files.new, "--target", "outcome", *old, "--json")
     assert [Path(part["file"]).name for part in again.document["read"]] == ["new.csv", "old.csv"]
-    assert re.search("clinic +ignored +not in the tree", again.err)
+    assert "  clinic: ignored, not in the tree\n" in again.err
 
 
 def test_the_summary_of_what_was_read() -> None:
     y = np.array(["no"] * 90 + ["yes"] * 7 + ["perhaps"] * 3)
-    column = ReadColumn.of("x", SettledColumn(pd.Series([None, *[1.0] * 99]), "number"))
-    assert "1.0 % missing" in column.cells()
-    odd = ReadColumn("a\n::error::x\x1b[2J", "number", note="say \x1b[0m")
-    columns = [odd, column, *(ReadColumn(f"x{i}", "number") for i in range(97))]
-    summary = ReadSummary(Path("t.csv"), 100, dropped=3, columns=columns)
+    values = pd.Series([None, *[1.0] * 99])
+    column = ReadColumn("x", "number", values)
+    assert column.to_text() == "x: number, 1.0 % missing"
+    odd = ReadColumn("a\n::error::x\x1b[2J", "number", values, note="say \x1b[0m")
+    columns = [odd, column, *(ReadColumn(f"x{i}", "number", values) for i in range(97))]
+    summary = ReadSummary(Path("t.csv"), 100, columns, dropped=3)
     summary = summary.with_target("y", y, regression=False)
     short, whole = summary.to_text().splitlines(), summary.to_text(everything=True).splitlines()
     assert "target y: no 90, perhaps 3, yes 7" in short

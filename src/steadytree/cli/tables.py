@@ -14,9 +14,10 @@ import re
 import shlex
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,12 +32,11 @@ from steadytree.exceptions import InputError, SteadyTreeWarning
 from steadytree.tree.columns import DATE_TEXT, near_unique, outcome_values
 from steadytree.tree.space import has_fractions
 from steadytree.tree.tree import Tree
-from steadytree.tree.words import PLAIN, clean, display_width, shorten
+from steadytree.tree.words import PLAIN, clean
 
 # -- how the user wants tables read ----------------------------------------------------------------
 
 NUMBER, CATEGORY, IGNORE = TYPES = ("number", "category", "ignore")
-SIGNS = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,12 @@ class TableReading:
 
 def reading_of(options: SimpleNamespace) -> TableReading:
     """Read the options of how tables are read."""
-    separator = options.separator
-    if separator is not None:
-        separator = SIGNS.get(separator.lower(), separator)
-        if len(separator) != 1 or separator.isalnum() or separator in '"\n\r\0':
-            raise InputError(
-                f"expected one sign as --separator, got {options.separator!r}; write for example "
-                "--separator ';', or the word tab"
-            )
+    separator = "\t" if options.separator == "tab" else options.separator
+    if separator is not None and (len(separator) != 1 or separator in '"\n\r\0'):
+        raise InputError(
+            f"expected one sign as --separator, got {separator!r}; write for example "
+            "--separator ';', or the word tab"
+        )
     types = types_of(options.types)
     drop = options.drop_missing_target
     return TableReading(separator, options.decimal, options.encoding, types, drop)
@@ -78,8 +76,6 @@ def types_of(given: tuple[str, ...]) -> dict[str, str]:
                 f"expected COLUMN=TYPE as --types, with a type of {', '.join(TYPES)}, got "
                 f"{text!r}; write for example --types age=number"
             )
-        if name in types:
-            raise InputError(f"expected {name!r} once in --types, got it twice; leave one out")
         types[name] = kind
     return types
 
@@ -131,13 +127,17 @@ def read_table(path: Path, reading: TableReading | None = None) -> TableFile:
         )
     try:
         if kind in PARQUET:
-            return _read_parquet(path, reading)
-        return _read_delimited(path, reading, reading.separator or SEPARATORS[kind])
+            table = _read_parquet(path, reading)
+        else:
+            table = _read_delimited(path, reading, reading.separator or SEPARATORS[kind])
     except OSError as error:
         raise InputError(
             f"expected a readable table, got {error.strerror or _first_line(error)}: {path}; check "
             "the name and the rights"
         ) from error
+    if table.frame.empty:
+        raise InputError(f"expected a table with rows and columns, got none in {path}")
+    return table
 
 
 def _first_line(error: BaseException) -> str:
@@ -148,64 +148,58 @@ def _read_delimited(path: Path, reading: TableReading, separator: str) -> TableF
     """Read delimited text; a row that does not fit its header is refused, never shifted."""
     names: list[str] = []
     lines: list[int] = []
-    columns: list[list[str]] = []
-    chunk: list[list[str]] = []
+    rows: list[list[str]] = []
     begin = 1
     try:
         with path.open(encoding=reading.encoding or "utf-8-sig", newline="") as file:
-            rows = csv.reader(_text_lines(file, path), delimiter=separator, strict=True)
-            for row in rows:
+            parsed = csv.reader(file, delimiter=separator, strict=True)
+            for row in parsed:
+                if "\0" in "".join(row):
+                    raise InputError(
+                        f"expected text in {path}, got a NUL byte in line {begin}; it may be "
+                        "UTF-16 (say --encoding utf-16) or no text at all"
+                    )
                 if not names:
                     names = _header(path, row, separator)
-                    columns = [[] for _ in names]
-                elif row:  # else a blank line
-                    if len(row) != len(names):
-                        raise _ragged(path, names, row, begin)
+                elif len(row) == len(names):
+                    rows.append(row)
                     lines.append(begin)
-                    chunk.append(row)
-                    if len(chunk) == ROWS_AT_ONCE:
-                        _append(columns, chunk)
-                begin = rows.line_num + 1
+                elif row:  # else a blank line
+                    raise InputError(
+                        f"expected {len(names)} values in every row of {path}, as its header has "
+                        f"names, got {len(row)} in line {begin}; see whether a value holds the "
+                        "separator without quotes around it, or the header lacks a name"
+                    )
+                begin = parsed.line_num + 1
     except csv.Error as error:
         raise InputError(
             f"expected every quote to be closed in {path}, got {error} in the row that begins in "
             f"line {begin}; close the quote, and double those inside a value"
         ) from None
     except (UnicodeError, LookupError) as error:
-        raise _other_encoding(path, reading.encoding, error) from None
-    if not lines:
-        raise InputError(f"expected a table with rows and columns, got none in {path}")
-    _append(columns, chunk)
+        raise InputError(
+            f"expected {reading.encoding or 'UTF-8'} in {path}, got in line {begin} or later: "
+            f"{getattr(error, 'reason', error)}; say what it was written in, for example "
+            "--encoding latin-1, cp1252 or utf-16, or save it as UTF-8"
+        ) from None
+    columns = list(zip(*rows, strict=True))
+    rows.clear()
     typed = {}
-    for name in names:  # one column at a time: its texts are forgotten before the next
+    for name in names[: len(columns)]:  # the texts of one column are forgotten before the next
         typed[name] = _typed(columns.pop(0), reading.decimal)
     return TableFile(path, pd.DataFrame(typed, copy=False), reading, lines)
 
 
-ROWS_AT_ONCE = 5_000
-
-
-def _append(columns: list[list[str]], chunk: list[list[str]]) -> None:
-    """Move rows to the columns."""
-    for column, values in zip(columns, zip(*chunk, strict=True), strict=False):
-        column.extend(values)
-    chunk.clear()
-
-
-def _text_lines(file: Iterable[str], path: Path) -> Iterator[str]:
-    for number, line in enumerate(file, start=1):
-        if "\0" in line:
-            raise InputError(
-                f"expected text in {path}, got a NUL byte in line {number}; it may be UTF-16 (say "
-                "--encoding utf-16) or no text at all"
-            )
-        yield line
-
-
 def _header(path: Path, names: list[str], separator: str) -> list[str]:
     """Check the names of the columns."""
-    if len(names) <= 1 and (hint := _separator_hint("".join(names), separator)):
-        raise InputError(f"expected columns in {path}, got one called {names[0]!r}; {hint}")
+    if len(names) == 1:
+        other = max(";\t|,".replace(separator, ""), key=names[0].count)
+        if other in names[0]:
+            named = "tab" if other == "\t" else other
+            raise InputError(
+                f"expected columns in {path}, got one called {names[0]!r}; the file seems to be "
+                f"separated by {named!r}: say --separator {named!r}"
+            )
     for position, name in enumerate(names, start=1):
         if not name.strip():
             raise InputError(
@@ -224,51 +218,14 @@ def _check_distinct(path: Path, names: Iterable[str]) -> None:
         )
 
 
-def _separator_hint(line: str, separator: str) -> str:
-    """Say that another separator was meant, if a header of one name holds one."""
-    found = max(";\t|,".replace(separator, ""), key=line.count)
-    named = "tab" if found == "\t" else found
-    used = found in line
-    return f"the file seems to be separated by {named!r}: say --separator {named!r}" if used else ""
-
-
-def _ragged(path: Path, names: Sequence[str], row: Sequence[str], line: int) -> InputError:
-    return InputError(
-        f"expected {len(names)} values in every row of {path}, as its header has names, got "
-        f"{len(row)} in line {line}; see whether a value holds the separator without quotes "
-        "around it, or the header lacks a name"
-    )
-
-
-def _other_encoding(path: Path, encoding: str | None, error: Exception) -> InputError:
-    got = str(error)
-    if encoding is None and isinstance(error, UnicodeDecodeError):
-        content = path.read_bytes()
-        try:
-            content.decode("utf-8")
-        except UnicodeDecodeError as found:
-            line = content.count(b"\n", 0, found.start) + 1
-            got = f"the byte 0x{content[found.start]:02x} in line {line}"
-    return InputError(
-        f"expected {encoding or 'UTF-8'} in {path}, got {got}; say what it was written in, for "
-        "example --encoding latin-1, cp1252 or utf-16, or save it as UTF-8"
-    )
-
-
 def _read_parquet(path: Path, reading: TableReading) -> TableFile:
-    import_optional("pyarrow", extra="parquet", purpose=f"reading {path.name}")
+    arrow = import_optional("pyarrow", extra="parquet", purpose=f"reading {path.name}")
     try:
         table = pd.read_parquet(path).reset_index(drop=True)
-    except Exception as error:
-        # pyarrow's errors share no base with ours; anything else is not about what the file holds.
-        of_content = type(error).__module__.startswith("pyarrow") or isinstance(error, ValueError)
-        if not of_content and not (isinstance(error, OSError) and error.errno is None):
-            raise
+    except (arrow.ArrowException, ValueError) as error:
         raise InputError(
             f"expected Parquet in {path}, got: {_first_line(error)}; write it again"
         ) from None
-    if table.empty:
-        raise InputError(f"expected a table with rows and columns, got none in {path}")
     table.columns = [str(name) for name in table.columns]
     _check_distinct(path, table.columns)
     return TableFile(path, table, reading)
@@ -278,32 +235,35 @@ def _typed(texts: Iterable[str], decimal: str) -> pd.Series[Any]:
     """Return a column as whole numbers, numbers, truths or texts: whatever all its values are."""
     values = [None if text in MISSING else text for text in map(str.strip, texts)]
     present = [text for text in values if text is not None]
-    if not any("_" in text or (text[0] == "0" and _PADDED.fullmatch(text)) for text in present):
+    if not any("_" in text or _PADDED.fullmatch(text) for text in present):
         with suppress(ValueError):
             if len(present) == len(values) and max(map(len, present)) < MOST_DIGITS:
                 return pd.Series(list(map(int, present)))
         with suppress(ValueError):
-            if decimal == ",":
-                present = [text.translate(_POINT_FOR_COMMA) for text in present]
-            numbers = map(float, present)
-            return pd.Series([np.nan if v is None else next(numbers) for v in values], dtype=float)
+            numbers = [np.nan if v is None else _as_float(v, decimal) for v in values]
+            return pd.Series(numbers, dtype=float)
     if {text.lower() for text in set(present)} <= {"true", "false"}:
         return pd.Series([None if v is None else v.lower() == "true" for v in values])
     return pd.Series(values, dtype=object)
+
+
+def _as_float(text: str, decimal: str) -> float:
+    return float(text.translate(_POINT_FOR_COMMA) if decimal == "," else text)
 
 
 def number_of(text: str, decimal: str = ".") -> float:
     """Return the number that a text is; nan where it is none."""
     with suppress(ValueError):
         if "_" not in text:
-            return float(text.translate(_POINT_FOR_COMMA) if decimal == "," else text)
+            return _as_float(text, decimal)
     return np.nan
 
 
 # -- columns: a number, a category, or not to be read ----------------------------------------------
 
+IGNORED = "ignored"
 EXACT_WHOLE = 2**53
-"""Whole numbers beyond this are not told apart as numbers."""
+"""Whole numbers from here on are not told apart as numbers."""
 LARGEST = float(np.finfo(np.float32).max)
 """Learners compare numbers in single precision."""
 ROWS_OF_IDENTIFIERS = 20
@@ -315,39 +275,71 @@ AS_IT_IS: Any = object()
 
 
 @dataclass(frozen=True, eq=False)
-class SettledColumn:
-    """A column of one type: its values, and what is to be said of it."""
+class ReadColumn:
+    """A column of one type, or one that is ignored, and what is to be said of it."""
 
-    values: pd.Series[Any]
+    name: str
     type: str
+    values: pd.Series[Any]
     note: str = ""
 
-    def take(self, rows: Any) -> SettledColumn:
-        """Return some of the rows."""
-        return replace(self, values=self.values[rows].reset_index(drop=True))
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; ``missing`` is a share."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "categories": int(self.values.nunique()) if self.type == CATEGORY else None,
+            "missing": None if self.type == IGNORED else float(self.values.isna().mean()),
+            "note": self.note or None,
+        }
+
+    def to_text(self) -> str:
+        """Return its line: "ward: category (7), 11 % missing, written with leading zeros"."""
+        found = self.to_dict()
+        categories, missing = found["categories"], found["missing"]
+        kind = self.type + ("" if categories is None else f" ({categories})")
+        gaps = f"{PLAIN.percent(missing)} missing" if missing else ""
+        parts = (kind, gaps, self.note)
+        return f"{clean(self.name)}: {', '.join(clean(part) for part in parts if part)}"
 
 
-def settle_column(
-    table: TableFile,
-    name: str,
-    asked: str | None,
-    known: Any = UNKNOWN,
-    *,
-    outcome: bool = False,
-) -> SettledColumn:
+def read_column(
+    file: TableFile, name: str, asked: str | None, known: Any = UNKNOWN, *, outcome: bool = False
+) -> ReadColumn:
     """Return a column as a number or a category.
 
     ``asked`` is the user's word; ``known`` what a tree knows: its categories, or None for a
-    number. An ``outcome`` is no predictor: its values may be nearly all different.
+    number. An ``outcome`` is no predictor.
     """
-    return _Column(table, name, table.frame[name], asked, known, outcome).settle()
+    values = file.frame[name]
+    column = _Column(file, name, values, asked, known, outcome)
+    kind = asked if known is UNKNOWN else NUMBER if known is None else CATEGORY
+    if asked not in (None, kind) or kind == IGNORE:
+        what = "the outcome" if outcome else f"a {kind} to the tree"
+        raise InputError(
+            f"expected as --types what {name!r} can be, which is {what}, got {asked}; leave it out"
+        )
+    held = pd.api.types.infer_dtype(values, skipna=True)
+    if isinstance(known, tuple):
+        return ReadColumn(name, CATEGORY, column.in_categories())
+    if kind == CATEGORY:
+        wanted = {v: v if isinstance(v, str) else plain_text(v) for v in _distinct(values)}
+        texts = _recoded(values, wanted)
+        return ReadColumn(name, CATEGORY, texts if outcome else texts.astype("category"))
+    if held == "boolean":
+        return ReadColumn(name, kind or CATEGORY, values.astype(np.float64) if kind else values)
+    if held == "integer" or pd.api.types.is_numeric_dtype(values):
+        return column.number()
+    if held in ("string", "empty"):
+        return column.text()
+    return ReadColumn(name, CATEGORY, values)  # the core knows dates, lists and the like
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """A column that is being settled, and what is known of it."""
+    """A column that is being read, and what is known of it."""
 
-    table: TableFile
+    file: TableFile
     name: str
     values: pd.Series[Any]
     asked: str | None
@@ -356,190 +348,120 @@ class _Column:
 
     def refusal(self, expected: str, got: str, fix: str) -> InputError:
         """Return what is wrong with the column, as an error."""
-        where = f"column {self.name!r} of {self.table.path}"
+        where = f"column {self.name!r} of {self.file.path}"
         return InputError(f"expected {expected} in {where}, got {got}; {fix}")
 
     def option(self, kind: str) -> str:
-        """Write the option that settles the column, as it is typed."""
+        """Write the option that says what the column is, as it is typed."""
         return f"--types {shlex.quote(f'{self.name}={kind}')}"
 
-    def settle(self) -> SettledColumn:
-        """Tell what the column is from what is known, what was asked for and what it holds."""
-        values, asked, known = self.values, self.asked, self.known
-        if known not in (UNKNOWN, AS_IT_IS) and asked not in (
-            None,
-            CATEGORY if known is not None else NUMBER,
-        ):
-            what = "a number" if known is None else "a category"
-            raise InputError(
-                f"expected --types to leave {self.name!r} what it is to the tree, {what}, got "
-                f"{asked}; a new tree could take it so"
-            )
-        if known is AS_IT_IS:
-            return SettledColumn(values, "")
-        if isinstance(known, tuple):
-            return self.known_category()
-        if asked == CATEGORY:
-            found = _found(values)
-            texts = _recoded(values, [v if isinstance(v, str) else plain_text(v) for v in found])
-            return SettledColumn(texts if self.outcome else texts.astype("category"), CATEGORY)
-        held = pd.api.types.infer_dtype(values, skipna=True) if values.dtype.kind == "O" else ""
-        if held == "boolean" or pd.api.types.is_bool_dtype(values):
-            if known is None or asked == NUMBER:
-                return SettledColumn(values.astype(np.float64), NUMBER)
-            return SettledColumn(values, CATEGORY)
-        if held == "integer" or pd.api.types.is_numeric_dtype(values):
-            return self.number()
-        if isinstance(values.dtype, pd.CategoricalDtype) or held not in ("string", "empty"):
-            return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
-        return self.text()
-
-    def number(self) -> SettledColumn:
+    def number(self) -> ReadColumn:
         """Check the numbers of a column."""
-        values = self.values
-        settled = self.asked is not None or self.known is None
-        whole = values.dtype.kind in "iuO"
-        if whole and not settled and max(abs(values.max()), abs(values.min())) > EXACT_WHOLE:
-            row = int(np.flatnonzero(np.abs(values.to_numpy(dtype=object)) > EXACT_WHOLE)[0])
-            raise self.refusal(
-                "whole numbers up to 2**53",
-                f"{values.iloc[row]} ({self.table.places([row])}), as in an identifier",
-                f"leave it out with {self.option(IGNORE)}, or settle it with "
-                f"{self.option(CATEGORY)} or {self.option(NUMBER)}",
-            )
+        values, note = self.values, ""
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        self.check_range(numbers, settled=settled and not self.outcome)
-        note = ""
+        whole = values.dtype.kind in "iuO"
+        beyond = np.flatnonzero(np.abs(numbers) >= EXACT_WHOLE).tolist()
+        if whole and beyond and self.asked is None and self.known is UNKNOWN:
+            raise self.refusal(
+                "whole numbers below 2**53",
+                f"{values.iloc[beyond[0]]} ({self.file.places(beyond[:1])}), as in an identifier",
+                f"leave it out with {self.option(IGNORE)}, or say {self.option(CATEGORY)} or "
+                f"{self.option(NUMBER)}",
+            )
+        self.check_range(numbers)
         if whole and len(values) >= ROWS_OF_IDENTIFIERS and values.is_unique:
             note = "another whole number in every row: an identifier?"
         if not np.fmin.reduce(numbers) < np.fmax.reduce(numbers):
             note = "no value" if np.isnan(numbers).all() else "one value only"
         kept = pd.Series(numbers, name=self.name) if values.dtype.kind == "O" else values
-        return SettledColumn(kept, NUMBER, note)
+        return ReadColumn(self.name, NUMBER, kept, note)
 
-    def check_range(self, numbers: NDArray[Any], *, settled: bool) -> None:
+    def check_range(self, numbers: NDArray[np.float64]) -> None:
         """Refuse infinities, and numbers that single precision does not hold."""
-        far = np.isinf(numbers) if settled else np.abs(numbers) > LARGEST
+        of_tree = self.known is None and not self.outcome
+        far = np.isinf(numbers) if of_tree else np.abs(numbers) > LARGEST
         if far.any():
             rows = np.flatnonzero(far).tolist()
             raise self.refusal(
                 f"finite numbers up to {LARGEST:.1e}",
-                f"{numbers[rows[0]]:g} ({self.table.places(rows)})",
+                f"{numbers[rows[0]]:g} ({self.file.places(rows)})",
                 "replace it with a number, or leave the cell empty",
             )
 
-    def text(self) -> SettledColumn:
-        """Take texts for categories, unless most are numbers, dates or names."""
+    def text(self) -> ReadColumn:
+        """Take texts for categories, unless most are numbers or dates."""
         codes, found = pd.factorize(self.values)
         texts = [str(text) for text in found]
-        decimal = self.table.reading.decimal
-        numbers = np.array([*(number_of(text, decimal) for text in texts), np.nan])
-        odd = np.isnan(numbers[:-1])
-        if self.known is None and self.outcome and odd.all():
-            return SettledColumn(self.values, CATEGORY)  # another task: who holds the tree says so
+        numbers = np.array([*(number_of(t, self.file.reading.decimal) for t in texts), np.nan])
         if self.known is None or self.asked == NUMBER:
             return self.number_of_text(codes, texts, numbers)
-        present = codes[codes >= 0]
-
-        def mostly(which: NDArray[np.bool_]) -> bool:
-            return bool(which.any()) and 2 * int(which[present].sum()) >= len(present)
-
-        def matching(pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-            return np.array([pattern.fullmatch(text.strip()) is not None for text in texts], bool)
-
-        def shown(which: NDArray[np.bool_]) -> str:
-            return self.shown(codes, texts, np.flatnonzero(which).tolist())
-
+        odd = np.isnan(numbers[:-1])
         if texts and not odd.any():
-            how = "written with leading zeros" if self.table.lines else "numbers stored as text"
-            return SettledColumn(self.values, CATEGORY, how)
-        if mostly(~odd):
-            raise self.refusal(
-                "numbers or categories",
-                f"numbers but for {shown(odd)}",
-                f"correct them, or settle it with {self.option(NUMBER)} (they become missing) or "
-                f"{self.option(CATEGORY)}",
-            )
-        if mostly(other := matching(_OTHER_SIGN)):
-            raise self.refusal(
-                "numbers or categories",
-                f"numbers with other signs, such as {shown(other)}",
-                "say --decimal , if that is their decimal sign, write them without signs for "
-                f"thousands, or settle it with {self.option(CATEGORY)}",
-            )
-        if mostly(dates := matching(DATE_TEXT)):
-            raise self.refusal(
-                "numbers or categories",
-                f"dates such as {shown(dates)}",
-                f"write days since a reference, leave it out with {self.option(IGNORE)}, or name "
-                "it as --time",
-            )
-        if not self.outcome and near_unique(len(texts), len(present)):
-            raise self.refusal(
-                "categories that rows share",
-                f"{len(texts):,} different ones in {len(present):,} rows, as in names, "
-                "identifiers or free text",
-                f"leave it out with --drop {shlex.quote(self.name)}, or insist with "
-                f"{self.option(CATEGORY)}",
-            )
-        return SettledColumn(self.values, CATEGORY)
+            note = "written with leading zeros" if self.file.lines else "numbers stored as text"
+            return ReadColumn(self.name, CATEGORY, self.values, note)
+        forms = (_OTHER_SIGN, DATE_TEXT)
+        signs, dates = (np.array([bool(f.fullmatch(t)) for t in texts], dtype=bool) for f in forms)
+        number, category, ignore = map(self.option, TYPES)
+        insist = f"{number} (they become missing) or {category}"
+        decimal = "--decimal , if that is their decimal sign, write them without thousands' signs"
+        for most, shown, got, fix in (
+            (~odd, odd, "numbers but for", f"correct them, or say {insist}"),
+            (signs, signs, "numbers with other signs", f"say {decimal}, or say {category}"),
+            (dates, dates, "dates", f"write days since a day, say {ignore}, or name it as --time"),
+        ):
+            if most.any() and 2 * most[codes[codes >= 0]].sum() >= (codes >= 0).sum():
+                words = self.shown(codes, texts, np.flatnonzero(shown).tolist())
+                raise self.refusal("numbers or categories", f"{got} {words}", fix)
+        return ReadColumn(self.name, CATEGORY, self.values)
 
     def number_of_text(
         self, codes: NDArray[np.intp], texts: list[str], numbers: NDArray[np.float64]
-    ) -> SettledColumn:
-        """Read texts as numbers: odd ones are refused, or missing where the user settled it."""
+    ) -> ReadColumn:
+        """Read texts as numbers: odd ones are refused, or missing where the user says so."""
         odd = np.flatnonzero(np.isnan(numbers[:-1])).tolist()
-        settled = self.asked == NUMBER
-        if odd and (not settled or len(odd) == len(texts)):
-            raise self.refusal(
-                "numbers",
-                self.shown(codes, texts, odd),
-                f"correct them, or say {self.option(NUMBER)}: they become missing"
-                if not settled
-                else f"settle it with {self.option(CATEGORY)}",
-            )
-        self.check_range(numbers[codes], settled=settled)
+        if odd and (self.asked != NUMBER or len(odd) == len(texts)):
+            fix = f"correct them, or say {self.option(NUMBER)}: they become missing"
+            fix = f"say {self.option(CATEGORY)}" if self.asked else fix
+            raise self.refusal("numbers", self.shown(codes, texts, odd), fix)
+        self.check_range(numbers[codes])
         note = f"missing where it says {some_of([texts[i] for i in odd], SHOWN)}" if odd else ""
-        return SettledColumn(pd.Series(numbers[codes], name=self.name), NUMBER, note)
+        return ReadColumn(self.name, NUMBER, pd.Series(numbers[codes], name=self.name), note)
 
     def shown(self, codes: NDArray[np.intp], texts: Sequence[str], which: Sequence[int]) -> str:
         """Name some texts with their lines."""
         named = [
-            f"{quoted(texts[i])} ({self.table.places(np.flatnonzero(codes == i).tolist())})"
+            f"{quoted(texts[i])} ({self.file.places(np.flatnonzero(codes == i).tolist())})"
             for i in which[:SHOWN]
         ]
         more = len(which) - len(named)
         return ", ".join(named) + (f" and {more:,} other values" if more else "")
 
-    def known_category(self) -> SettledColumn:
-        """Read a column as the categories that a tree knows, whatever type either has."""
+    def in_categories(self) -> pd.Series[Any]:
+        """Return the values as the categories that a tree knows, whatever type either has."""
         values, known = self.values, self.known
-        found = _found(values)
+        found = _distinct(values)
         if not all(isinstance(v, (str, bool, int, float)) for v in found):
-            return SettledColumn(values, CATEGORY)  # the core knows dates, lists and the like
-        translated = as_known(found, known)
-        numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-        if numeric and found and not self.outcome and not set(translated) & set(known):
+            return values  # the core knows dates, lists and the like
+        wanted = dict(zip(found, as_known(found, known), strict=True))
+        numeric = pd.api.types.is_numeric_dtype(values)
+        if numeric and wanted and not self.outcome and not set(wanted.values()) & set(known):
             raise self.refusal(
                 f"categories such as {some_of(known, SHOWN)}",
                 f"numbers such as {found[0]!r}",
                 "write the categories, or train a new tree",
             )
-        return SettledColumn(_recoded(values, translated), CATEGORY)
+        return _recoded(values, wanted)
 
 
-def _found(values: pd.Series[Any]) -> list[Any]:
+def _distinct(values: pd.Series[Any]) -> list[Any]:
     """Return the different values of a column, as Python has them."""
     found = pd.unique(values.dropna().astype(object))
     return [v.item() if isinstance(v, np.generic) else v for v in found]
 
 
-def _recoded(values: pd.Series[Any], wanted: Sequence[Any]) -> pd.Series[Any]:
-    """Write other values for the different ones of a column."""
-    codes, _ = pd.factorize(values.astype(object))
-    held = np.empty(len(wanted) + 1, dtype=object)
-    held[:-1], held[-1] = wanted, None
-    return pd.Series(held[codes], name=values.name, dtype=object)
+def _recoded(values: pd.Series[Any], wanted: Mapping[Any, Any]) -> pd.Series[Any]:
+    """Write other values for those of a column; what is missing stays so."""
+    return pd.Series([wanted.get(v) for v in values], name=values.name, dtype=object)
 
 
 def plain_text(value: Any) -> str:
@@ -626,46 +548,9 @@ def check_outcomes(y: NDArray[Any], task: str, path: Path, target: str) -> None:
 
 
 # -- what was read, said before anything is trained ------------------------------------------------
-# Whoever sees "age: category, 61 categories" in time does not deploy a tree that was grown on it.
+# Whoever sees "age: category (61)" in time does not deploy a tree that was grown on it.
 
-IGNORED = "ignored"
 MOST_LINES = 30
-NAME_WIDTH = 40
-
-
-@dataclass(frozen=True)
-class ReadColumn:
-    """One column: what it is, and how much of it is there (``missing`` is a share)."""
-
-    name: str
-    type: str
-    categories: int | None = None
-    missing: float | None = None
-    note: str = ""
-
-    @classmethod
-    def of(cls, name: str, column: SettledColumn) -> ReadColumn:
-        """Describe a settled column."""
-        values = column.values
-        missing = float(values.isna().mean()) if len(values) else 0.0
-        categories = int(values.nunique()) if column.type == CATEGORY else None
-        return cls(name, column.type, categories, missing, column.note)
-
-    @property
-    def missing_words(self) -> str:
-        """How much of it is missing: "11 %"; empty where nothing is."""
-        return PLAIN.percent(self.missing) if self.missing else ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {**asdict(self), "note": self.note or None}
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the cells of its line."""
-        kind = self.type + ("" if self.categories is None else f" ({self.categories})")
-        missing = f"{self.missing_words} missing" if self.missing else ""
-        note = clean(self.note) if self.note else ""
-        return (shorten(clean(self.name), NAME_WIDTH), kind, missing, note)
 
 
 @dataclass(frozen=True)
@@ -678,10 +563,10 @@ class ReadSummary:
 
     path: Path
     rows: int
+    columns: Sequence[ReadColumn]
     dropped: int = 0
     target: str | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
-    columns: Sequence[ReadColumn] = ()
 
     def with_target(self, name: str, y: NDArray[Any], *, regression: bool) -> ReadSummary:
         """Return the summary with what was read of the outcome."""
@@ -700,30 +585,19 @@ class ReadSummary:
         }
 
     def to_text(self, *, everything: bool = False) -> str:
-        """Return a short table; of many columns the first, or ``everything``."""
+        """Return a line for each column; of many columns the first, or ``everything``."""
         kinds = Counter(column.type for column in self.columns)
         shares = [f"{kinds[kind]} {kind}" for kind in (NUMBER, CATEGORY, IGNORED) if kinds[kind]]
         lines = [f"read {self.path.name}: {self.rows:,} rows; columns: {', '.join(shares)}"]
         if self.dropped:
             lines.append(f"{self.dropped:,} rows without an outcome were left out")
         if self.target is not None:
-            lines.append(f"target {clean(self.target)}: {self._classes_text()}")
+            classes = [f"{clean(label)} {n:,}" for label, n in self.classes.items()]
+            lines.append(f"target {clean(self.target)}: {', '.join(classes) or 'numbers'}")
         shown = self.columns if everything else self.columns[:MOST_LINES]
-        cells = [column.cells() for column in shown]
-        widths = [max((display_width(row[i]) for row in cells), default=0) for i in range(3)]
-        for *padded, note in cells:
-            pairs = zip(padded, widths, strict=True)
-            row = [cell + " " * (width - display_width(cell)) for cell, width in pairs]
-            lines.append("  ".join([*row, note]).rstrip())
         more = len(self.columns) - len(shown)
-        return "\n".join([*lines, *[f"and {more} more columns (-v shows them)"] * (more > 0)])
-
-    def _classes_text(self) -> str:
-        if not self.classes:
-            return "numbers"
-        shown = [f"{clean(label)} {n:,}" for label, n in list(self.classes.items())[:MOST_LINES]]
-        more = len(self.classes) - len(shown)
-        return ", ".join(shown) + (f" and {more} more classes" if more else "")
+        lines += [column.to_text() for column in shown]
+        return "\n".join(lines + [f"and {more} more columns (-v shows them)"] * (more > 0))
 
 
 # -- rows: predictors, outcomes, and columns that are neither --------------------------------------
@@ -753,15 +627,15 @@ class RowTable:
 
 
 def check_columns(columns: Collection[Any], path: Path, named: Iterable[tuple[str, str]]) -> None:
-    """Check that columns exist; ``named`` holds pairs (option, column)."""
-    for option, column in named:
-        if column not in columns:
-            close = difflib.get_close_matches(column, map(str, columns), n=1)
-            hint = f"did you mean {close[0]!r}?" if close else "see its first line"
-            raise InputError(
-                f"expected a column of {path} as {option}, got {column!r}, which it does not "
-                f"have; {hint}"
-            )
+    """Check that columns exist; ``named`` holds pairs (what names it, column)."""
+    lacking = {column: why for why, column in named if column not in columns}
+    if lacking:
+        close = difflib.get_close_matches(next(iter(lacking)), map(str, columns), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "see its first line"
+        raise InputError(
+            f"expected {some_of(lacking)} ({', '.join(dict.fromkeys(lacking.values()))}) among the "
+            f"columns of {path}, got none of that name; {hint}"
+        )
 
 
 def read_training(path: Path, target: str, task: str, **columns: Any) -> tuple[RowTable, str]:
@@ -795,39 +669,44 @@ def read_rows(
     the target, the time, the group and those to drop. Old rows (``is_old``) need not have the
     columns whose types are named.
     """
-    reading = reading or TableReading()
-    file = read_table(path, reading)
-    table, types = file.frame, reading.types
+    file = read_table(path, reading or TableReading())
+    types = file.reading.types
     single = (("--target", target), ("--time", time), ("--group", group))
     roles = {name: option for option, name in single if name} | dict.fromkeys(drop, "--drop")
+    used = set() if tree is None else {tree.feature_labels[j] for j in tree.used_features}
     named = [(option, name) for name, option in roles.items()]
     named += [("--subgroup", name) for name in subgroups]
     named += [] if is_old else [("--types", name) for name in types]
-    check_columns(table.columns, path, named)
-    used = set() if tree is None else {tree.feature_labels[j] for j in tree.used_features}
-    _check_types(types, roles, used)
-    roles |= {name: "--types" for name, kind in types.items() if kind == IGNORE}
-    outcome, rows = None, np.ones(len(table), dtype=bool)
+    if tree is not None and tree.feature_names is not None:
+        named += [("which the tree uses", name) for name in tree.feature_labels if name in used]
+    check_columns(file.frame.columns, path, named)
+    roles |= {n: "--types" for n, kind in types.items() if kind == IGNORE and n not in roles}
+    y, n_dropped = np.zeros(0), 0
     if target is not None:
         known = UNKNOWN if tree is None else tree.classes
-        outcome = settle_column(file, target, types.get(target), known, outcome=True)
-        rows = _rows_with_outcome(file, target, outcome)
+        outcome = read_column(file, target, types.get(target), known, outcome=True)
+        there = _rows_with_outcome(file, target, outcome)
+        y, n_dropped = outcome_values(outcome.values[there]), int((~there).sum())
+        if n_dropped:
+            frame = file.frame[there].reset_index(drop=True)
+            file = replace(file, frame=frame, lines=list(compress(file.lines, there)))
+    table = file.frame
+    as_is = {
+        name: ReadColumn(name, IGNORED, table[name], roles.get(name, "not in the tree"))
+        for name in table.columns
+        if name != target
+    }
     columns = {}
     for name, known in _predictors(file, roles, subgroups, tree, used, to_retrain).items():
         try:
-            columns[name] = settle_column(file, name, types.get(name), known)
+            columns[name] = as_is[name]
+            if known is not AS_IT_IS:
+                columns[name] = read_column(file, name, types.get(name), known)
         except InputError:
-            if not (to_retrain and name not in used and name not in types):
+            if not to_retrain or name in used or name in types:
                 raise
-            columns[name] = SettledColumn(table[name], "")
-    if outcome is not None and not rows.all():
-        table = table[rows].reset_index(drop=True)
-        columns = {name: column.take(rows) for name, column in columns.items()}
-        outcome = outcome.take(rows)
-    y = np.zeros(0) if outcome is None else outcome_values(outcome.values)
-    described = _described(table, columns, roles)
-    read = ReadSummary(path, len(table), dropped=int((~rows).sum()), columns=described)
-    if target is not None and tree is not None and (tree.classes or y.dtype.kind in "fiu"):
+    read = ReadSummary(path, len(table), list((as_is | columns).values()), n_dropped)
+    if target is not None and tree is not None:
         read = read.with_target(target, y, regression=tree.classes is None)
     return RowTable(
         table=table,
@@ -842,26 +721,9 @@ def read_rows(
 def with_columns(rows: RowTable, names: Iterable[str]) -> Any:
     """Return the predictors with other columns of the file, such as those of a plan's groups."""
     lacking = [name for name in names if name not in rows.X.columns]
-    check_columns(
-        rows.table.columns, rows.read.path, [("--plan per_group", name) for name in lacking]
-    )
+    named = [("--plan per_group", name) for name in lacking]
+    check_columns(rows.table.columns, rows.read.path, named)
     return rows.X.assign(**{name: rows.column(name) for name in lacking})
-
-
-def _check_types(types: Mapping[str, str], roles: Mapping[str, str], used: Collection[str]) -> None:
-    """Refuse types that contradict another option or the tree."""
-    for name, kind in types.items():
-        option = roles.get(name)
-        if option in ("--time", "--group") or (option == "--target" and kind == IGNORE):
-            raise InputError(
-                f"expected predictors in --types, got {name!r}, which is named as {option}; "
-                "leave one of them out"
-            )
-        if name in used and kind == IGNORE:
-            raise InputError(
-                f"expected --types to ignore no column that the tree uses, got {name!r}; leave it "
-                "out of --types"
-            )
 
 
 def _predictors(
@@ -874,31 +736,21 @@ def _predictors(
 ) -> dict[str, Any]:
     """Columns that may be predictors, and what the tree knows each to be."""
     have = [str(name) for name in file.frame.columns]
-    left = [name for name in have if "--target" not in roles.values() or name not in roles]
+    free = [name for name in have if name not in roles]
     if tree is None:
-        kept = dict.fromkeys(left, UNKNOWN)
+        kept = dict.fromkeys(free, UNKNOWN)
     elif tree.feature_names is None:
-        fits = len(left) == tree.n_features
-        kept = {name: _known(tree, j) if fits else AS_IT_IS for j, name in enumerate(left)}
+        fits = len(free) == tree.n_features
+        kept = {name: _known(tree, j) if fits else AS_IT_IS for j, name in enumerate(free)}
     else:
-        lacking = [name for name in tree.feature_labels if name in used and name not in have]
-        if lacking:
-            close = {name: difflib.get_close_matches(name, have, n=1) for name in lacking}
-            meant = [f"{found[0]!r} for {name!r}" for name, found in close.items() if found]
-            raise InputError(
-                f"expected the columns that the tree uses in {file.path}, got none called "
-                f"{some_of(lacking)}; "
-                + (f"did you mean {', '.join(meant)}?" if meant else "see its first line")
-            )
-        there = set(have)
         kept = {
             name: _known(tree, j)
             for j, name in enumerate(tree.feature_names)
-            if name in there and roles.get(name) != "--types"
+            if name in set(have) and (name in used or roles.get(name) != "--types")
         }
         if to_retrain:
-            others = {*roles, *subgroups, *tree.feature_names}
-            kept |= dict.fromkeys((name for name in have if name not in others), AS_IT_IS)
+            others = {*subgroups, *tree.feature_names}
+            kept |= dict.fromkeys((name for name in free if name not in others), AS_IT_IS)
     if not kept:
         raise InputError(f"expected predictors in {file.path}, got no column besides the target")
     return kept
@@ -911,51 +763,30 @@ def _known(tree: Tree, feature: int) -> Any:
     return tree.categories[feature]
 
 
-def _rows_with_outcome(file: TableFile, target: str, outcome: SettledColumn) -> NDArray[np.bool_]:
+def _rows_with_outcome(file: TableFile, target: str, outcome: ReadColumn) -> NDArray[np.bool_]:
     """Which rows have an outcome; refuse those without, unless they are to be dropped."""
     there = outcome.values.notna().to_numpy(dtype=bool)
     lacking = np.flatnonzero(~there).tolist()
-    if lacking and not file.reading.drop_missing_target:
+    if lacking and not (file.reading.drop_missing_target and there.any()):
         raise InputError(
             f"expected an outcome in every row of {file.path}, got {len(lacking):,} missing in "
             f"{target!r} ({file.places(lacking)}); fill them in, or leave these rows out with "
             "--drop-missing-target"
         )
-    if not there.any():
-        raise InputError(f"expected outcomes in {target!r} of {file.path}, got none; name another")
     return there
 
 
-def _described(
-    table: pd.DataFrame, columns: Mapping[str, SettledColumn], roles: Mapping[str, str]
-) -> list[ReadColumn]:
-    """Describe every column but the target, in the order of the file."""
-    out = []
-    for name in map(str, table.columns):
-        column = columns.get(name)
-        if column is not None and column.type:
-            out.append(ReadColumn.of(name, column))
-        elif roles.get(name) != "--target":
-            out.append(ReadColumn(name, IGNORED, note=roles.get(name, "not in the tree")))
-    return out
-
-
-def _sortable(values: pd.Series[Any]) -> NDArray[Any]:
+def _sortable(values: pd.Series[Any]) -> NDArray[np.float64]:
     """Return times as numbers: as they are, or parsed as dates."""
-    lacking = int(values.isna().sum())
-    if lacking:
-        raise InputError(
-            f"expected a time in every row of {values.name!r}, got {lacking:,} missing; fill them "
-            "in, or leave --time out"
-        )
-    with suppress(ValueError, TypeError):
-        if not pd.api.types.is_datetime64_any_dtype(values):
-            return np.asarray(pd.to_numeric(values).to_numpy(dtype=np.float64))
     try:
-        dates = pd.to_datetime(values, format="ISO8601")
+        if values.isna().any():
+            raise ValueError(f"{int(values.isna().sum()):,} missing")
+        if pd.api.types.is_numeric_dtype(values):
+            return np.asarray(values.to_numpy(dtype=np.float64))
+        dates = pd.to_datetime(values, format="ISO8601").to_numpy(dtype="datetime64[ns]")
+        return np.asarray(dates.astype(np.float64))
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"expected numbers or dates such as 2024-05-31 in {values.name!r}, "
-            f"got: {str(error).splitlines()[0]}"
+            f"expected a number or a date such as 2024-05-31 in every row of {values.name!r}, got: "
+            f"{_first_line(error)}; correct them, or leave --time out"
         ) from None
-    return np.asarray(dates.to_numpy().astype("datetime64[ns]").astype(np.float64))
