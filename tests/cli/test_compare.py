@@ -121,8 +121,8 @@ def test_groups_and_locks_of_a_plan(run: Run, files: Files, other: Path) -> None
         (["--plan", "min_score_change=0"], "expected rows with outcomes for min_score_change"),
         (["--target", "outcome"], "expected --data with --target, --group or --subgroup"),
         (["--data", "DATA", "--target", "radius"], "expected either tree's classes"),
-        (["--data", "DATA", "--subgroup", "town"], "as --subgroup, got 'town'"),
-        (["--data", "DIABETES"], "got none called 'radius'"),
+        (["--data", "DATA", "--subgroup", "town"], "expected 'town' (--subgroup) among"),
+        (["--data", "DIABETES"], "(which the tree uses) among"),
     ],
 )
 def test_bad_input(run: Run, files: Files, other: Path, options: list[str], message: str) -> None:

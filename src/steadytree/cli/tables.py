@@ -694,7 +694,6 @@ def read_rows(
     as_is = {
         name: ReadColumn(name, IGNORED, table[name], roles.get(name, "not in the tree"))
         for name in table.columns
-        if name != target
     }
     columns = {}
     for name, known in _predictors(file, roles, subgroups, tree, used, to_retrain).items():
@@ -705,7 +704,8 @@ def read_rows(
         except InputError:
             if not to_retrain or name in used or name in types:
                 raise
-    read = ReadSummary(path, len(table), list((as_is | columns).values()), n_dropped)
+    described = [columns.get(name, as_is[name]) for name in table.columns if name != target]
+    read = ReadSummary(path, len(table), described, n_dropped)
     if target is not None and tree is not None:
         read = read.with_target(target, y, regression=tree.classes is None)
     return RowTable(
