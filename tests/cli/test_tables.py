@@ -412,7 +412,7 @@ def test_dates_are_times(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="in every row of 'day', got: 1 missing"):
         read_rows(path, "y", time="day")
     path.write_text("x,y,day\n1,0,soon\n2,1,later\n")
-    with pytest.raises(InputError, match="a date such as 2024-05-31 in every row of 'day', got: "):
+    with pytest.raises(InputError, match="dates such as 2024-05-31 in every row of 'day', got: "):
         read_rows(path, "y", time="day")
 
 

@@ -406,8 +406,18 @@ class _Column:
         decimal = "--decimal , if that is their decimal sign, write them without thousands' signs"
         for most, shown, got, fix in (
             (~odd, odd, "numbers but for", f"correct them, or say {insist}"),
-            (signs, signs, "numbers with other signs", f"say {decimal}, or say {category}"),
-            (dates, dates, "dates", f"write days since a day, say {ignore}, or name it as --time"),
+            (
+                signs,
+                signs,
+                "numbers with other signs, such as",
+                f"say {decimal}, or say {category}",
+            ),
+            (
+                dates,
+                dates,
+                "dates such as",
+                f"write days since a day, say {ignore}, or name it as --time",
+            ),
         ):
             if most.any() and 2 * most[codes[codes >= 0]].sum() >= (codes >= 0).sum():
                 words = self.shown(codes, texts, np.flatnonzero(shown).tolist())
@@ -787,6 +797,6 @@ def _sortable(values: pd.Series[Any]) -> NDArray[np.float64]:
         return np.asarray(dates.astype(np.float64))
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"expected a number or a date such as 2024-05-31 in every row of {values.name!r}, got: "
+            f"expected numbers or dates such as 2024-05-31 in every row of {values.name!r}, got: "
             f"{_first_line(error)}; correct them, or leave --time out"
         ) from None
