@@ -162,10 +162,10 @@ def test_the_assessment_in_words_and_files(run: Run, files: Files, tmp_path: Pat
     assert text.code == 0, text.err
     assert "refitted on 4 bootstraps" in text.out
     assert text.err == ""
-    result = run(*arguments, "--resample", "subsample", "--json", "--out", tmp_path)
+    result = run(*arguments, "--json", "--out", tmp_path)
     document = result.document
     assert "Refitting" in result.err
-    assert (document["n_resamples"], document["resample"]) == (4, "subsample")
+    assert document["n_resamples"] == 4
     assert len(document["dissimilarity"]) == 4
     assert all(row["n_leaves"] <= 5 for row in document["sizes"])
     names = {"assessment.json", "summary.csv", "splits.csv", "cut_points.csv"}

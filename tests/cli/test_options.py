@@ -20,7 +20,6 @@ from steadytree.cli.compare_command import plan_of
 from steadytree.cli.fit_command import policy_of
 from steadytree.cli.tables import TYPES
 from steadytree.diff.comparison import TRAINED_ON
-from steadytree.estimators.assessment import RESAMPLES
 from steadytree.evaluation.plan import ChangePlan
 from steadytree.exceptions import InputError
 from steadytree.plugins import WRITERS
@@ -46,7 +45,6 @@ def option(command: str, flag: str) -> click.Option:
         ("retrain", "--trees", SearchOptions, "n_estimators"),
         ("fit", "--bootstraps", st.StableTreeClassifier, "n_bootstraps"),
         ("assess", "--resamples", st.assess_stability, "n_resamples"),
-        ("assess", "--resample", st.assess_stability, "resample"),
     ],
 )
 def test_an_option_has_the_default_of_the_python_call(
@@ -62,7 +60,6 @@ def test_an_option_has_the_default_of_the_python_call(
     ("command", "flag", "choices"),
     [
         ("compare", "--trained-on", [name for name in TRAINED_ON if name]),
-        ("assess", "--resample", RESAMPLES),
     ],
 )
 def test_an_option_has_the_choices_of_the_python_call(

@@ -20,7 +20,6 @@ from steadytree.estimators.assessment import (
     perturb_thresholds,
 )
 from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedModelError
-from tests.plotting.figures import bootstrap_trees
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +71,9 @@ def test_scores_are_on_rows_the_tree_was_not_grown_on(
         X,
         y,
         n_resamples=4,
-        resample="subsample",
         random_state=0,
     )
-    assert set(found.scores["n_test"]) == {len(y) - round(0.8 * len(y))}
-    assert (found.sizes["n_train"] + found.scores["n_test"] == len(y)).all()
+    assert found.scores["n_test"].between(0.3 * len(y), 0.45 * len(y)).all()
     in_sample = [roc_auc_score(y, t.predict_proba(X)[:, 1]) for t in found.trees]
     assert (np.array(in_sample) > found.scores["score"]).all()
     accuracy = assess_stability(
@@ -112,7 +109,6 @@ def test_a_tree_without_splits_is_a_leaf_node_everywhere(
     )
     assert (lone.splits.loc["Leaf node"] == 1).all()
     assert lone.cut_points.empty
-    assert lone.top_features.empty
     assert (lone.dissimilarity.to_numpy() == 0).all()
     assert "first split: Leaf node 100 %" in str(lone)
 
@@ -131,19 +127,12 @@ def test_cut_points_are_those_of_the_trees(found: StabilityAssessment) -> None:
     assert len(found.cuts) == sum(t.n_leaves - 1 for t in found.trees)
 
 
-def test_importances_and_top_features(found: StabilityAssessment) -> None:
+def test_importances(found: StabilityAssessment) -> None:
     each = np.array([tree.feature_importances() for tree in found.trees])
     np.testing.assert_allclose(found.importances_by_resample, each)
     for j, name in enumerate(found.space.feature_labels):
         assert np.isclose(found.importances.loc[name, "mean"], each[:, j].mean())
         assert np.isclose(found.importances.loc[name, "sd"], each[:, j].std(ddof=1))
-    assert np.isclose(found.importance_sd, each.std(axis=0, ddof=1).mean())
-    top = {
-        found.space.feature_labels[j] for row in each for j in np.argsort(-row)[:3] if row[j] > 0
-    }
-    assert found.n_distinct_top_features == len(top)
-    assert set(found.top_features.index) == top
-    assert found.top_features["times"].sum() <= 3 * 8
 
 
 def test_sizes(found: StabilityAssessment) -> None:
@@ -157,7 +146,6 @@ def test_the_summary_can_be_read(found: StabilityAssessment) -> None:
     assert text.startswith("DecisionTreeClassifier refitted on 8 bootstraps:")
     assert f"rules differ by {100 * found.summary.loc['dissimilarity', 'mean']:.0f} %" in text
     assert "ROC AUC 0.9" in text
-    assert "most important at least once" in text
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["n_resamples"] == 8
     assert len(plain["sizes"]) == 8
@@ -172,14 +160,8 @@ def test_a_steadier_learner_is_found_steadier(cancer: tuple[pd.DataFrame, pd.Ser
     )
     assert shallow.summary.loc["depth", "max"] <= 2
     assert deep.summary.loc["n_leaves", "mean"] > shallow.summary.loc["n_leaves", "mean"]
-    few_rows_changed = assess_stability(
-        DecisionTreeClassifier(max_depth=3), *cancer, resample="subsample", subsample=0.9, **options
-    )
-    many_rows_changed = assess_stability(
-        DecisionTreeClassifier(max_depth=3), *cancer, resample="subsample", subsample=0.3, **options
-    )
     at = ("dissimilarity", "mean")
-    assert few_rows_changed.summary.loc[at] < many_rows_changed.summary.loc[at]
+    assert shallow.summary.loc[at] < deep.summary.loc[at]
 
 
 def test_regression() -> None:
@@ -189,7 +171,6 @@ def test_regression() -> None:
         X,
         y,
         n_resamples=4,
-        resample="subsample",
         random_state=0,
     )
     a, b = (tree.predict(X) for tree in found.trees[:2])
@@ -215,12 +196,6 @@ def test_regression() -> None:
         ("cart", {}, "expected a scikit-learn classifier or regressor, got 'cart'"),
         (DecisionTreeClassifier, {}, "pass an instance such as"),
         (DecisionTreeClassifier(), {"n_resamples": 1}, "n_resamples to be a whole number >= 2"),
-        (DecisionTreeClassifier(), {"resample": "jackknife"}, "expected resample to be one of"),
-        (
-            DecisionTreeClassifier(),
-            {"resample": "subsample", "subsample": 1.5},
-            "expected subsample to be a share between 0 and 1, got 1.5",
-        ),
         (DecisionTreeClassifier(), {"scoring": "best"}, "expected scoring to be a scikit-learn"),
     ],
 )
@@ -231,11 +206,11 @@ def test_wrong_input(
         assess_stability(learner, *cancer, **{"n_resamples": 2, "random_state": 0, **options})
 
 
-def test_perturbed_thresholds_stay_within_their_share_and_range() -> None:
-    trees, space = bootstrap_trees(1)
-    shaken = perturb_thresholds(trees[0], 0.2, np.random.default_rng(0), space=space)
-    split = ~trees[0].is_leaf
-    before, after = trees[0].threshold[split], shaken.threshold[split]
+def test_perturbed_thresholds_stay_within_their_share_and_range(found: StabilityAssessment) -> None:
+    tree = found.trees[0]
+    shaken = perturb_thresholds(tree, 0.2, np.random.default_rng(0), space=found.space)
+    split = ~tree.is_leaf
+    before, after = tree.threshold[split], shaken.threshold[split]
     assert np.all(np.abs(after / before - 1) <= 0.2 + 1e-12)
     assert not np.array_equal(before, after)
-    assert diff_trees(trees[0], shaken, space=space).counts["kept"] < trees[0].n_leaves
+    assert diff_trees(tree, shaken, space=found.space).counts["kept"] < tree.n_leaves

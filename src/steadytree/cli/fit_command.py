@@ -82,7 +82,6 @@ def assess(options: SimpleNamespace, output: Output, folder: RunFolder) -> None:
         rows.X,
         rows.y,
         n_resamples=options.resamples,
-        resample=options.resample,
         n_jobs=options.jobs,
         random_state=options.seed,
         verbose=0 if output.quiet else 1,

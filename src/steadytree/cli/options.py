@@ -292,7 +292,6 @@ _ASSESS = Command(
     [
         *_TRAINING,
         _option("--resamples", "Trees to grow.", type=click.IntRange(2), default=30),
-        _choice("--resample", "bootstrap subsample", "How rows are drawn.", "bootstrap"),
     ],
     files=("assessment.json", "summary.csv", "splits.csv", "cut_points.csv"),
     help="Refit a learner on resamples of DATA (CSV or Parquet) and compare its trees.",

@@ -23,7 +23,7 @@ from steadytree._jobs import run_jobs
 from steadytree._progress import track
 from steadytree._views import plot_assessment
 from steadytree.distance import pairwise_tree_distances, tree_distance
-from steadytree.estimators.predictor import check_share, check_whole
+from steadytree.estimators.predictor import check_whole
 from steadytree.evaluation.holdout import Holdout, make_measure, scorer_name
 from steadytree.evaluation.scores import predict_rows
 from steadytree.exceptions import InputError, OneDecisionWarning, UnsupportedModelError
@@ -46,9 +46,6 @@ LEAF_NODE = "Leaf node"
 
 PLACES = ("root", "left", "right", "anywhere")
 """The first split, the splits left and right of it, and anywhere in the tree."""
-
-TOP = 3
-"""The paper counts features among the three most important ones."""
 
 
 def spread_of(table: pd.DataFrame, *measures: str) -> pd.DataFrame:
@@ -141,25 +138,12 @@ def importance_table(by_resample: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values("mean", ascending=False, kind="stable")
 
 
-def top_feature_table(by_resample: pd.DataFrame) -> pd.DataFrame:
-    """Count how often each feature is among the three most important (Section 3.5)."""
-    times = pd.Series(0, index=by_resample.columns)
-    for _, row in by_resample.iterrows():
-        best = row[row > 0].sort_values(ascending=False, kind="stable").index[:TOP]
-        times[best] += 1
-    times = times[times > 0].sort_values(ascending=False, kind="stable")
-    return pd.DataFrame({"times": times, "share": times / len(by_resample)}).rename_axis("feature")
-
-
 # -- the assessment --------------------------------------------------------------------
-
-RESAMPLES = {"bootstrap": "bootstraps", "subsample": "subsamples"}
-"""Ways to draw rows, and what the draws are called."""
 
 
 @dataclass(frozen=True, eq=False)
 class StabilityAssessment:
-    """What changed between trees of one learner, grown on resamples of the same data.
+    """What changed between trees of one learner, grown on bootstraps of the same data.
 
     Attributes
     ----------
@@ -181,13 +165,11 @@ class StabilityAssessment:
     importances : DataFrame
         Mean, sd, min and max of each feature's importance.
     importances_by_resample : DataFrame (n_resamples, n_features)
-    top_features : DataFrame
-        How often each feature is among the three most important.
     sizes : DataFrame
         Leaves, depth and features used, one row per resample.
     trees : tuple of Tree
     space : FeatureSpace
-    learner, score_name, resample : str
+    learner, score_name : str
 
     Examples
     --------
@@ -215,23 +197,11 @@ class StabilityAssessment:
     cuts: pd.DataFrame
     importances: pd.DataFrame
     importances_by_resample: pd.DataFrame
-    top_features: pd.DataFrame
     sizes: pd.DataFrame
     trees: tuple[Tree, ...]
     space: FeatureSpace
     learner: str
     score_name: str
-    resample: str
-
-    @property
-    def n_distinct_top_features(self) -> int:
-        """Features that are among the three most important at least once (Section 3.5)."""
-        return len(self.top_features)
-
-    @property
-    def importance_sd(self) -> float:
-        """Standard deviation of importances, averaged over features (Section 3.5)."""
-        return float(self.importances["sd"].mean())
 
     def __str__(self) -> str:
         """Return what a person wants to know first, in a few lines."""
@@ -239,7 +209,7 @@ class StabilityAssessment:
         spread = self.summary["sd"]
         root = self.splits["root"].sort_values(ascending=False, kind="stable")
         lines = [
-            f"{self.learner} refitted on {len(self.trees)} {RESAMPLES[self.resample]}:",
+            f"{self.learner} refitted on {len(self.trees)} bootstraps:",
             f"  rules differ by {PLAIN.percent(at['dissimilarity'], 0)} between two trees "
             f"(sd {PLAIN.percent(spread['dissimilarity'], 0)}; 0 % = the same rules)",
             f"  predictions agree {self._agreement_in_words(at['agreement'])}",
@@ -248,8 +218,6 @@ class StabilityAssessment:
             f"  {at['n_leaves']:.1f} leaves (sd {spread['n_leaves']:.1f}), "
             f"depth {at['depth']:.1f} (sd {spread['depth']:.1f})",
             f"  first split: {_shares(root)}",
-            f"  {self.n_distinct_top_features} features are among the {TOP} most important at "
-            f"least once: {_shares(self.top_features['share'])}",
         ]
         return "\n".join(lines)
 
@@ -265,13 +233,12 @@ class StabilityAssessment:
         -------
         dict
         """
-        frames = ("scores", "splits", "cut_points", "importances", "top_features", "sizes")
+        frames = ("scores", "splits", "cut_points", "importances", "sizes")
         return {
             **SUMMARY,
             "kind": "assessment",
             "published": False,
             "learner": self.learner,
-            "resample": self.resample,
             "n_resamples": len(self.trees),
             "score_name": self.score_name,
             "summary": plain_json(self.summary.rename_axis("measure")),
@@ -302,8 +269,6 @@ def assess_stability(
     y: Any,
     *,
     n_resamples: int = 30,
-    resample: str = "bootstrap",
-    subsample: float = 0.8,
     scoring: Any = None,
     space: FeatureSpace | None = None,
     categorical_features: str | Sequence[int | str | bool] | None = "from_dtype",
@@ -311,7 +276,7 @@ def assess_stability(
     random_state: Any = None,
     verbose: int = 0,
 ) -> StabilityAssessment:
-    """Refit a tree learner on resamples of the data and report how much its trees change.
+    """Refit a tree learner on bootstraps of the data and report how much its trees change.
 
     Parameters
     ----------
@@ -322,10 +287,7 @@ def assess_stability(
         Categories, strings and missing values are encoded for scikit-learn's trees.
     y : array
     n_resamples : int, default 30
-    resample : {"bootstrap", "subsample"}
-        Draw as many rows with replacement, or a share without.
-    subsample : float, default 0.8
-        Share of the rows in a subsample.
+        Bootstraps: as many rows as there are, drawn with replacement.
     scoring : str, callable or None
         A scikit-learn scorer; default ROC AUC (one-vs-rest for several classes) or R².
     space : FeatureSpace, optional
@@ -355,8 +317,6 @@ def assess_stability(
     (5, 5)
     """
     check_whole(2)(n_resamples, "n_resamples")
-    if resample not in RESAMPLES:
-        raise InputError(f"expected resample to be one of {list(RESAMPLES)}, got {resample!r}")
     data = TrainingData.from_table(
         X if hasattr(X, "shape") else np.asarray(X),
         y,
@@ -365,7 +325,7 @@ def assess_stability(
         categorical_features=categorical_features,
     )
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    drawn = _draw(data, resample, int(n_resamples), subsample, rng)
+    drawn = _draw(data, int(n_resamples), rng)
     seeds = rng.integers(0, 2**31 - 1, size=len(drawn))
     try:
         refitted = run_jobs(
@@ -384,7 +344,7 @@ def assess_stability(
     if alike:
         who = f"{len(alike)} of {len(trees)} trees decide the same for everybody. The first"
         warn_of_one_decision(alike[0], who)
-    return _report(estimator, trees, drawn, data, scoring, resample, n_jobs)
+    return _report(estimator, trees, drawn, data, scoring, n_jobs)
 
 
 def _refit(estimator: Any, data: TrainingData, rows: Rows, seed: int) -> Tree:
@@ -406,18 +366,12 @@ def _task_of(estimator: Any) -> Task:
     )
 
 
-def _draw(
-    data: TrainingData, resample: str, count: int, share: float, rng: np.random.Generator
-) -> list[Rows]:
-    """Rows of each resample (with repeats, for bootstraps)."""
+def _draw(data: TrainingData, count: int, rng: np.random.Generator) -> list[Rows]:
+    """Rows of each bootstrap, with repeats."""
     every = np.arange(len(data.rows.y))
     y = None if data.classes is None else data.rows.y
-    if resample == "bootstrap":
-        seeds = rng.integers(0, 2**31 - 1, size=count)
-        return [draw_bootstrap(every, y, int(s), keep_out_of_bag=True).rows for s in seeds]
-    check_share(share, "subsample")
-    size = min(max(1, round(share * every.size)), every.size - 1)
-    return [np.sort(rng.permutation(every)[:size]) for _ in range(count)]
+    seeds = rng.integers(0, 2**31 - 1, size=count)
+    return [draw_bootstrap(every, y, int(s), keep_out_of_bag=True).rows for s in seeds]
 
 
 def _report(
@@ -426,7 +380,6 @@ def _report(
     drawn: Sequence[Rows],
     data: TrainingData,
     scoring: Any,
-    resample: str,
     n_jobs: int | None,
 ) -> StabilityAssessment:
     every = np.arange(len(data.rows.y))
@@ -474,13 +427,11 @@ def _report(
         cuts=cuts,
         importances=importance_table(by_resample),
         importances_by_resample=by_resample,
-        top_features=top_feature_table(by_resample),
         sizes=sizes,
         trees=trees,
         space=data.space,
         learner=_learner_name(estimator),
         score_name=default.get(score_name, score_name),
-        resample=resample,
     )
 
 

@@ -96,20 +96,10 @@ class TreePredictorMixin:
             1 where the row passes the node, its leaf included.
         """
         tree = self.to_tree()
-        leaf = self._leaf_of(X)
-        # Each row passes depth + 1 nodes; fill them from the leaf upwards.
-        indptr = np.concatenate([[0], np.cumsum(tree.node_depth[leaf].astype(np.int64) + 1)])
-        indices = np.empty(indptr[-1], dtype=np.int64)
-        node, rows, slot = leaf.astype(np.int64), np.arange(len(leaf)), indptr[1:] - 1
-        while rows.size:
-            indices[slot[rows]] = node[rows]
-            slot[rows] -= 1
-            node[rows] = tree.parent[node[rows]]
-            rows = rows[node[rows] >= 0]
-        return sparse.csr_matrix(
-            (np.ones(indices.size, dtype=np.int64), indices, indptr),
-            shape=(len(leaf), tree.n_nodes),
-        )
+        passed = np.eye(tree.n_nodes, dtype=np.int64)
+        for node in tree.preorder[1:].tolist():
+            passed[node] += passed[tree.parent[node]]
+        return sparse.csr_matrix(passed)[self._leaf_of(X)]
 
     def rules(self, *, style: str = "tree", shares: bool = True) -> str:
         """Return the rules in words.

@@ -137,19 +137,13 @@ def split_share(
 
 
 def check_first_batch(first_batch: Any, n_rows: int) -> NDArray[np.bool_]:
-    """Return the user's own first batch (a mask or row positions) as a mask."""
-    given = np.asarray(first_batch)
-    if given.dtype == bool and given.shape == (n_rows,):
-        return given
-    mask = np.zeros(n_rows, dtype=bool)
-    positions = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
-    if not positions or (given.size and not (given.min() >= 0 and given.max() < n_rows)):
+    """Return the user's own first batch as an array of a truth value per row."""
+    mask = np.asarray(first_batch)
+    if mask.dtype != bool or mask.shape != (n_rows,):
         raise InputError(
-            f"expected first_batch in fit to be a mask of {n_rows} rows or row positions below "
-            f"{n_rows}, got {given.dtype} of shape {given.shape}; a share is a parameter of the "
-            "estimator"
+            f"expected first_batch in fit to be a mask of {n_rows} rows, got {mask.dtype} of shape "
+            f"{mask.shape}; a share is a parameter of the estimator"
         )
-    mask[given.astype(np.int64)] = True
     return mask
 
 
@@ -283,7 +277,7 @@ class _StableTree(TreeLearner):
         y : array of shape (n,)
         sample_weight : array of shape (n,), optional
             Counts when trees are grown and scored; bootstraps draw all rows alike.
-        first_batch : boolean mask or row positions, optional
+        first_batch : boolean mask, optional
             Your own first batch, such as the rows before a date, in place of the random
             share. Of its rows, those in the holdout are not trained on.
         X_val, y_val : optional
