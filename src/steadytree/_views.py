@@ -26,10 +26,3 @@ def notebook_view(result: Any) -> str:
     from steadytree.views import notebook_view as view
 
     return view(result)
-
-
-def plot_assessment(assessment: Any, **options: Any) -> Any:
-    """Draw which features the trees of an assessment split on, and where."""
-    from steadytree.plotting import SplitFrequencyDisplay
-
-    return SplitFrequencyDisplay.from_assessment(assessment, **options)

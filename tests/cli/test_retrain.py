@@ -359,15 +359,12 @@ def test_what_is_published_counts_nobody_and_the_owner_still_reads_all(
     result = run(*shared, "--subgroup", "clinic", "--out", tmp_path, "--publish")
     assert result.code == 0, result.err
     found = {path.name for path in tmp_path.iterdir()}
-    assert found == {"tree.json", "diff.md", "report.html", "manifest.json"}
+    assert found == {"tree.json", "report.html", "manifest.json"}
     tree = load_tree(tmp_path / "tree.json")
     assert tree.observed is None
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "published: counts rounded to 5, none below 8" in page
     assert "exact counts" not in page
-    markdown = (tmp_path / "diff.md").read_text(encoding="utf-8")
-    assert "observed" not in markdown
-    assert "rows" not in markdown
     assert "of the 289 new rows" in result.out
     run(*shared, "--out", tmp_path / "exact")
     exact = (tmp_path / "exact" / "report.html").read_text(encoding="utf-8")

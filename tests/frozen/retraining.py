@@ -219,7 +219,7 @@ def _numbers_of(result: st.Retraining) -> dict[str, Any]:
         "plan": result.plan_check.to_dict(),
         "lenient plan": result.check({"max_flips": 0.5, "max_dissimilarity": 0.99}).to_dict(),
         "refused": None if result.refused is None else digest(stored(result.refused)),
-        "classes given up": {str(k): v for k, v in result.classes_given_up.items()},
+        "classes given up": {str(k): v for k, v in result.diff.classes_given_up.items()},
         "changed columns": sorted(result.changed_columns),
         "diff": outlined(result.diff.to_dict()),
     }

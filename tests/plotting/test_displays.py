@@ -75,10 +75,10 @@ def test_axes_and_data_that_do_not_fit_are_refused() -> None:
     assert TreeComparisonDisplay.from_diff(diff, ax=pair).ax_ == list(pair)
     for got, call in (
         (
-            "two axes, one per tree, got 1",
+            "2 axes, got 1",
             lambda: TreeComparisonDisplay.from_diff(diff, ax=pair[0]),
         ),
-        ("one axes, got 2", lambda: TreeMapDisplay(np.eye(2), [2, 3]).plot(pair)),
+        ("1 axes, got 2", lambda: TreeMapDisplay(np.eye(2), [2, 3]).plot(pair)),
         ("of one length", lambda: ParetoFrontierDisplay([1.0], [1.0, 2.0], [True])),
         ("got points of 2, n_leaves of 1", lambda: TreeMapDisplay(np.zeros((2, 2)), [1])),
         ("one tree or more", lambda: TreeMapDisplay.from_trees([])),

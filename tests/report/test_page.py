@@ -316,7 +316,7 @@ def test_compact_views_are_escaped_and_well_formed() -> None:
     for result, words in (
         (diff, "Dissimilarity"),
         (samples.retraining(), "★"),
-        (stable.fit(X, y), "One tree of"),
+        (stable.fit(X, y), "leaves, depth"),
     ):
         html = notebook_view(result)
         page = Page(html)

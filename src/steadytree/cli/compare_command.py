@@ -14,7 +14,7 @@ from steadytree.cli.output import Output
 from steadytree.cli.run_folder import RunFolder
 from steadytree.cli.show_command import tree_of
 from steadytree.cli.tables import read_rows, reading_of, with_columns
-from steadytree.diff import TreeDiff, published_diff
+from steadytree.diff import TreeDiff
 from steadytree.diff.comparison import compare as compare_trees
 from steadytree.evaluation.plan import LIMITS, ChangePlan, plan_setting
 from steadytree.evaluation.plan_check import PlanCheck
@@ -57,7 +57,8 @@ def compare(options: SimpleNamespace, output: Output, folder: RunFolder) -> int:
         }
     found = compare_trees(before, after, plan=plan, trained_on=options.trained_on, **counted)
     by = {} if rows is None else {name: rows.column(name) for name in options.subgroups}
-    write_diff(folder, found.diff, publish=options.publish)
+    if not options.publish:
+        write_diff(folder, found.diff)
     folder.report("report.html", found, publish=options.publish)
     check = found.plan_check
     text = [found.to_text()]
@@ -91,11 +92,10 @@ def table_text(table: pd.DataFrame) -> str:
     return str(table.to_string(float_format=lambda v: f"{v:.3f}"))
 
 
-def write_diff(folder: RunFolder, diff: TreeDiff, *, publish: bool) -> None:
-    """Write what changed; to ``publish`` it without the file that holds every count."""
-    if not publish:
-        folder.document("diff.json", diff.to_dict())
-    folder.text("diff.md", (published_diff(diff) if publish else diff).to_markdown())
+def write_diff(folder: RunFolder, diff: TreeDiff) -> None:
+    """Write what changed, with every count."""
+    folder.document("diff.json", diff.to_dict())
+    folder.text("diff.md", diff.to_markdown())
 
 
 def finish(

@@ -130,7 +130,7 @@ def _write_files(
     folder.tree(tree, accepted=result.plan_check.held)
     if not publish:
         folder.table("candidates.csv", result.frontier)
-    write_diff(folder, result.diff, publish=publish)
+        write_diff(folder, result.diff)
     folder.report("report.html", result, subgroups=subgroups, publish=publish)
 
 

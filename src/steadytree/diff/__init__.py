@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steadytree.diff.build import diff_trees, published_diff
+from steadytree.diff.build import diff_trees
 from steadytree.diff.changes import ConditionChange, Rule, RuleChange, SplitChange
 from steadytree.diff.tree_diff import TreeDiff
 
@@ -13,5 +13,4 @@ __all__ = [
     "SplitChange",
     "TreeDiff",
     "diff_trees",
-    "published_diff",
 ]

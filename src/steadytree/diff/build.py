@@ -18,7 +18,7 @@ from steadytree.distance.variants import Measure
 from steadytree.evaluation.performance import classes_given_up, prediction_moved, response_span
 from steadytree.exceptions import InputError
 from steadytree.plugins import read_model
-from steadytree.publish import count_categories, names_of_diff, publish_space, publish_tree
+from steadytree.publish import count_categories
 from steadytree.tree.alignment import common_space
 from steadytree.tree.columns import column_names, n_rows
 from steadytree.tree.paths import Paths
@@ -137,33 +137,6 @@ def diff_trees(
         new=after,
         space=used,
         category_counts=_category_counts(X, used, (*names_a, *names_b)),
-    )
-
-
-def published_diff(diff: TreeDiff) -> TreeDiff:
-    """Compare two trees as they may leave the house, and count no rows.
-
-    The trees are those of :func:`steadytree.publish.publish_tree`.
-
-    How far apart they are is that of the trees themselves, in whole per cent: one pair has one
-    number.
-
-    Parameters
-    ----------
-    diff : TreeDiff
-
-    Returns
-    -------
-    TreeDiff
-    """
-    names = names_of_diff(diff)
-    old, new = (publish_tree(tree, names) for tree in (diff.old, diff.new))
-    again = diff_trees(old, new, space=publish_space(diff.space, names))
-    return replace(
-        again,
-        classes_given_up=diff.classes_given_up,
-        dissimilarity=round(diff.dissimilarity, 2),
-        distance=round(diff.distance, 2),
     )
 
 

@@ -156,11 +156,6 @@ class TreeDiff:
         return positive_class(self.new, self.classes)
 
     @property
-    def lost_classes(self) -> tuple[Any, ...]:
-        """Classes that the old tree decides on and the new one for nobody any more."""
-        return tuple(c for c, nobody in self.classes_given_up.items() if nobody)
-
-    @property
     def kept_against_share(self) -> tuple[RuleChange, ...]:
         """Rules of the new tree whose label is not the one their own shares would give."""
         return tuple(r for r in self.rules if r.new is not None and r.new.kept_against_share)

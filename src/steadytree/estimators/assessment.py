@@ -21,7 +21,6 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from steadytree._jobs import run_jobs
 from steadytree._progress import track
-from steadytree._views import plot_assessment
 from steadytree.distance import pairwise_tree_distances, tree_distance
 from steadytree.estimators.predictor import check_whole
 from steadytree.evaluation.holdout import Holdout, make_measure, scorer_name
@@ -246,21 +245,6 @@ class StabilityAssessment:
             "dissimilarity": self.dissimilarity.to_numpy().tolist(),
             "agreement": self.agreement.to_numpy().tolist(),
         }
-
-    def plot(self, *, max_features: int = 10, ax: Any = None) -> Any:
-        """Draw which features the trees split on, where, and how far cut-points spread.
-
-        Parameters
-        ----------
-        max_features : int, default 10
-            Features to show: those used most often.
-        ax : array of five axes, optional
-
-        Returns
-        -------
-        SplitFrequencyDisplay
-        """
-        return plot_assessment(self, max_features=max_features, ax=ax)
 
 
 def assess_stability(

@@ -172,10 +172,25 @@ def rare_names(
 
 def rare_of_tree(tree: Tree) -> dict[str, dict[Any, str]]:
     """Say what is called otherwise as far as the tree itself knows: what is rare, or not used."""
-    rare, used = _rare_categories(tree), {tree.feature_labels[j] for j in tree.used_features}
+    return _names((tree,), tree.feature_labels, tree.categories, {})
+
+
+def _names(
+    trees: Iterable[Tree], labels: Any, categories: Any, counted: Names
+) -> dict[str, dict[Any, str]]:
+    """Name categories by number: of each feature those that are rare, or all where no tree uses it.
+
+    Rare are those ``counted`` as rare; of a feature not counted, those that a tree says are.
+    """
+    rare, used = defaultdict[str, set[Any]](set), set[str]()
+    for tree in trees:
+        used |= {tree.feature_labels[j] for j in tree.used_features}
+        for label, found in _rare_categories(tree).items():
+            rare[label] |= found
+    rare |= {label: set(found) for label, found in counted.items()}
     return {
         label: _numbered(c for c in known if label not in used or c in rare[label])
-        for label, known in zip(tree.feature_labels, tree.categories, strict=True)
+        for label, known in zip(labels, categories, strict=True)
         if known is not None
     }
 
@@ -232,19 +247,8 @@ def _renamed(labels: Any, categories: Any, names: Names) -> tuple[Any, ...]:
 
 def names_of_diff(diff: TreeDiff) -> dict[str, dict[Any, str]]:
     """Say what the rare categories of a diff are called: in both trees, and in the space, alike."""
-    trees = (diff.old, diff.new)
-    counted = rare_names(diff.space, diff.category_counts)
-    own = [_rare_categories(tree) for tree in trees]
-    used = {tree.feature_labels[j] for tree in trees for j in tree.used_features}
-    out = {}
-    for label, categories in zip(diff.space.feature_labels, diff.space.categories, strict=True):
-        if categories is None:
-            continue
-        rare = set(categories)
-        if label in used:
-            rare = set(counted[label]) if label in counted else own[0][label] | own[1][label]
-        out[label] = _numbered(c for c in categories if c in rare)
-    return out
+    space, counted = diff.space, rare_names(diff.space, diff.category_counts)
+    return _names((diff.old, diff.new), space.feature_labels, space.categories, counted)
 
 
 def rare_words(diff: TreeDiff) -> set[str]:
@@ -352,7 +356,7 @@ def publish_tree(tree: Tree, names: Names | None = None) -> Tree:
         observed=None,
         weight=None,
         impurity=None,
-        space=None if named.space is None else publish_space(named.space, {}),
+        space=None if named.space is None else _publish_space(named.space),
         metadata=_public_metadata(tree.metadata),
     )
 
@@ -377,9 +381,8 @@ def _public_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {**out, **({TAKES_MISSING: sorted(set(odd))} if odd else {})}
 
 
-def publish_space(space: FeatureSpace, names: Names) -> FeatureSpace:
-    """Round the bounds of a space outwards, an extreme is one person's value, and rename."""
-    space = renamed_space(space, names)
+def _publish_space(space: FeatureSpace) -> FeatureSpace:
+    """Round the bounds of a space outwards: an extreme is one person's value."""
     lower, upper = space.lower.copy(), space.upper.copy()
     for j, known in enumerate(space.categories):
         if known is None:

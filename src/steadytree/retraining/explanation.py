@@ -8,7 +8,7 @@ shows, and what to beware of. All numbers are those of the summary.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from steadytree.diff.tree_diff import given_up_words
@@ -75,15 +75,6 @@ class Explanation:
         first = (self.headline, _joined(self.policy, self.one_decision), self.changes)
         then = (self.affected, self.better, self.forgone, self.test)
         return tuple(line for line in (*first, *then, _joined(self.alarm, self.warnings)) if line)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON.
-
-        Returns
-        -------
-        dict
-        """
-        return asdict(self)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

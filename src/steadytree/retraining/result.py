@@ -316,14 +316,6 @@ class Retraining:
             }
         return table
 
-    @property
-    def classes_given_up(self) -> dict[Any, bool]:
-        """Classes that the proposal gives up.
-
-        True: decided for nobody any more. False: hardly found any more; as in the diff.
-        """
-        return self.diff.classes_given_up
-
     # -- in words -----------------------------------------------------------------
 
     @property

@@ -243,7 +243,9 @@ def retrain(
         changed_columns=problem.changed,
         space_note=problem.space_note,
     )
-    alarm = given_up_words(result.classes_given_up, new="the proposal", old="the deployed tree")
+    alarm = given_up_words(
+        result.diff.classes_given_up, new="the proposal", old="the deployed tree"
+    )
     if result.one_decision is not None:
         who = "the deployed tree" if result.action == "keep" else "the proposal"
         warn_of_one_decision(result.one_decision, who)

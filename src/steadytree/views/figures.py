@@ -60,13 +60,10 @@ class Display:
         return self
 
 
-def axes_for(
-    ax: Any, count: int = 1, *, size: tuple[float, float], what: str = "one axes", **grid: Any
-) -> list[Any]:
+def axes_for(ax: Any, count: int = 1, *, size: tuple[float, float], **grid: Any) -> list[Any]:
     """Axes to draw on: those given, if they are as many as needed, or new ones.
 
-    ``size`` is that of a new figure in inches, ``grid`` goes to ``pyplot.subplots``, and
-    ``what`` is what an error says was expected.
+    ``size`` is that of a new figure in inches, and ``grid`` goes to ``pyplot.subplots``.
     """
     pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="a figure")
     if ax is None:
@@ -74,7 +71,7 @@ def axes_for(
     axes = list(ax) if hasattr(ax, "__len__") else [ax]
     if len(axes) != count:
         raise InputError(
-            f"expected {what}, got {len(axes)}; "
+            f"expected {count} axes, got {len(axes)}; "
             f"make them with plt.subplots(1, {count}) or leave ax=None"
         )
     return axes
@@ -473,7 +470,7 @@ class TreeComparisonDisplay(Display):
         widths = [COLUMN * (layout.depth + 1) + 0.3 for layout in layouts]
         height = LINE * max(layout.breadth for layout in layouts) + 0.6
         size = figsize or (max(sum(widths), 6.0), max(height, 1.6))
-        axes = axes_for(ax, 2, size=size, what="two axes, one per tree", width_ratios=widths)
+        axes = axes_for(ax, 2, size=size, width_ratios=widths)
         for i, layout in enumerate(layouts):
             self._draw(axes[i], i, layout, line_kw, node_kw, text_kw)
             axes[i].set_title(literal(self.titles[i]), color=INK, loc="left", fontsize=11)

@@ -253,25 +253,10 @@ class TreeMapDisplay(Display):
         sizes = f"{low}" if low == high else f"{low} to {high}"
         note = f"{n} trees of {sizes} leaves (larger dots: more leaves); close = alike"
         if self.stress is not None:
-            note += f"; stress {self.stress:.2f}"
+            spread = float(np.ptp(self.points, axis=0).max())
+            note += f"; {PLAIN.percent(spread)} dissimilar end to end, stress {self.stress:.2f}"
         ax.set_xlabel(note, color=INK, fontsize=8.5)
-        self._scale_bar(ax)
         return self._drawn_on(ax)
-
-    def _scale_bar(self, ax: Any) -> None:
-        """Draw a length that stands for a dissimilarity of 10 (or 1) %."""
-        spread = float(np.ptp(self.points, axis=0).max())
-        if spread <= 0:
-            return
-        length = next((step for step in (0.2, 0.1, 0.05, 0.02, 0.01) if step < spread / 3), 0.01)
-        from matplotlib.transforms import blended_transform_factory
-
-        left = ax.get_xlim()[0]
-        across = blended_transform_factory(ax.transData, ax.transAxes)
-        start = left + 0.03 * (ax.get_xlim()[1] - left)
-        words = f"dissimilarity of {100 * length:.0f} %"
-        ax.plot([start, start + length], [0.035, 0.035], transform=across, color=INK, lw=2)
-        ax.text(start, 0.05, words, transform=across, fontsize=8, color=INK)
 
 
 # -- what trees split on ---------------------------------------------------------------
@@ -440,9 +425,7 @@ class SplitFrequencyDisplay(Display):
         self.features_ = used[: self.max_features]
         rows = max(len(self.features_), 1)
         size = figsize or (11, 1.3 + 0.36 * rows)
-        axes = axes_for(
-            ax, 5, size=size, what="five axes", sharey=True, width_ratios=[1, 1, 1, 1, 1.7]
-        )
+        axes = axes_for(ax, 5, size=size, sharey=True, width_ratios=[1, 1, 1, 1, 1.7])
         places = np.arange(len(self.features_))
         self.bars_ = {}
         for panel, place, title in zip(axes, PLACES, TITLES, strict=False):
@@ -453,15 +436,10 @@ class SplitFrequencyDisplay(Display):
             self.bars_[place] = panel.barh(
                 places, shares, **styled(bar_kw, height=0.62, color=colour)
             )
-            for y, share in zip(places, shares, strict=True):
-                if share > 0:
-                    # Inside the bar where it fills the panel, beside it otherwise.
-                    beside = {"ha": "left", "color": INK}
-                    look = {"ha": "right", "color": "white"} if share > 65 else beside
-                    x = share - 2 if share > 65 else share + 2
-                    words = styled(text_kw, va="center", fontsize=8, **look)
-                    panel.text(x, y, f"{share:.0f}", **words)
-            panel.set(xlim=(0, 100), xticks=[0, 50, 100])
+            labels = [f"{share:.0f}" if share > 0 else "" for share in shares]
+            look = styled(text_kw, fontsize=8, color=INK)
+            panel.bar_label(self.bars_[place], labels, padding=2, **look)
+            panel.set(xlim=(0, 120), xticks=[0, 50, 100])
             panel.set_title(title, fontsize=10, color=INK, loc="left")
         axes[0].set_xlabel(f"Per cent of {self.n_trees:,} trees", fontsize=9, color=INK, loc="left")
         names = [literal(shorten(self.space.feature_labels[j], 26)) for j in self.features_]

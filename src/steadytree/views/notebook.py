@@ -10,7 +10,6 @@ from typing import Any
 from steadytree.diff import TreeDiff
 from steadytree.diff.tree_diff import given_up_words, status_counts
 from steadytree.estimators.predictor import TreePredictorMixin
-from steadytree.estimators.stable import _StableTree
 from steadytree.exceptions import InputError
 from steadytree.publish.cells import people_words
 from steadytree.retraining import Retraining
@@ -78,23 +77,6 @@ def retraining_html(result: Retraining) -> str:
     ]
     heads = ["Candidate", "Dissimilarity", data["performance"]["score"], "Decisions that change"]
     return _box([summary, _table([*heads, "Rules", "Not beaten"], body)])
-
-
-@notebook_view.register(_StableTree)
-def stable_tree_html(estimator: Any) -> str:
-    """Show a fitted StableTree: the chosen tree among its candidates, and its rules."""
-    best = int(estimator.best_index_)
-    tree = estimator.candidates_[best]
-    frontier = int(sum(estimator.pareto_mask_))
-    line = (
-        f"<b>One tree of {tree.n_leaves} rules</b>, chosen among {len(estimator.candidates_):,} "
-        f"candidates ({frontier} that no other one beats): mean distance "
-        f"{escape(PAGE.significant(float(estimator.mean_distances_[best]), 4))}, score used for "
-        f"choosing {escape(PAGE.significant(float(estimator.scores_[best]), 3))}"
-    )
-    text = tree_text(tree).splitlines()
-    more = [f"... and {len(text) - MAX_ROWS} more lines"] if len(text) > MAX_ROWS else []
-    return _box([f"<p>{line}</p>", f"<pre>{escape(chr(10).join(text[:MAX_ROWS] + more))}</pre>"])
 
 
 @notebook_view.register(TreePredictorMixin)

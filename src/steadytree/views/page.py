@@ -26,10 +26,6 @@ MAX_DRAWN_RULES = 24
 _LONGEST = 300
 # A setting that another line of the provenance holds already.
 _ELSEWHERE = "steadytree"
-_HOW_CHOSEN = (
-    "on rows held out from growing. The score that a tree is chosen by flatters it; the "
-    "headline's estimate is of the choosing as a whole, on folds it was not made on"
-)
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 
 
@@ -285,14 +281,11 @@ def _provenance(summary: Summary, diff: Summary) -> Iterator[tuple[str, str]]:
         if (tree := diff["trees"][side]) is not None:
             yield name, f"{tree['n_rules']} rules, depth {tree['depth']}"
     if not published and kind == "retraining":
-        yield "How the score was estimated", _how_estimated(summary)
         drift = "not tested: no old rows were given"
         if summary["drift"] is not None:
             found = "found: the new rows no longer follow the old ones"
             drift = found if summary["drift"]["detected"] else "none found"
         yield "Drift", drift
-    elif not published and kind == "stable":
-        yield "How the score was estimated", _HOW_CHOSEN
     yield "Feature space", f"{len(diff['features'])} features"
     if kind != "retraining" and not published and diff["n_rows"] is not None:
         yield "Rows counted", diff["n_rows"]["words"]
@@ -302,17 +295,6 @@ def _provenance(summary: Summary, diff: Summary) -> Iterator[tuple[str, str]]:
     yield "Report made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     versions = {"Python" if k == "python" else k: v for k, v in diff["versions"].items()}
     yield "Versions", ", ".join(f"{name} {version}" for name, version in versions.items())
-
-
-def _how_estimated(summary: Summary) -> str:
-    chosen = next(one for one in summary["candidates"] if one["chosen"])
-    how = f"{summary['performance']['score']} on the new rows"
-    if chosen["cross_fitted"] and summary["action"] != "keep":
-        how += (
-            ", as on rows that the tree has not seen: less what trees made the same way "
-            "without a part of the rows lose on that part"
-        )
-    return how
 
 
 def _cut(words: str) -> str:

@@ -240,8 +240,7 @@ class SensitivityDisplay(Display):
         One row per repetition, with columns ``perturbation`` ("thresholds" or "data"),
         ``amount`` (0 to 1) and ``distance``.
     distance_name : str
-    distance_is_share : bool, default True
-        Write distances in per cent.
+        What the axis of distances, in per cent, says.
 
     Attributes
     ----------
@@ -270,7 +269,6 @@ class SensitivityDisplay(Display):
         results: pd.DataFrame,
         *,
         distance_name: str = "Dissimilarity to the tree before",
-        distance_is_share: bool = True,
     ) -> None:
         lacking = {"perturbation", "amount", "distance"} - set(results.columns)
         unknown = set(results["perturbation"]) - set(KINDS) if not lacking else set()
@@ -281,7 +279,6 @@ class SensitivityDisplay(Display):
             )
         self.results = results
         self.distance_name = distance_name
-        self.distance_is_share = distance_is_share
 
     @classmethod
     def from_estimator(
@@ -349,7 +346,7 @@ class SensitivityDisplay(Display):
 
         present = [kind for kind in KINDS if (self.results["perturbation"] == kind).any()]
         size = figsize or (4.2 * len(present) + 0.6, 3.4)
-        axes = axes_for(ax, len(present), size=size, what=f"{len(present)} axes, one per curve")
+        axes = axes_for(ax, len(present), size=size)
         self.lines_, self.bands_ = {}, {}
         for panel, kind in zip(axes, present, strict=True):
             plain_axes(panel)
@@ -366,8 +363,7 @@ class SensitivityDisplay(Display):
             panel.set_xlabel(AXIS_NAMES[KINDS.index(kind)], color=INK)
             panel.set_ylim(bottom=0)
             panel.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-            if self.distance_is_share:
-                panel.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+            panel.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
         axes[0].set_ylabel(self.distance_name, color=INK)
         counts = self.results.groupby(["perturbation", "amount"]).size()
         more = " or more" if counts.min() != counts.max() else ""
