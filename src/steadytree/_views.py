@@ -1,6 +1,6 @@
-"""The one door from a result to its page, its notebook view or its picture.
+"""The one door from a result to its page or its notebook view.
 
-A result lies below the report and the figures, so it cannot import them; it asks
+A result lies below the views, so it cannot import them; it asks
 here, and they are imported when somebody wants to look. No other module may import upwards.
 """
 

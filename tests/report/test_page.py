@@ -151,7 +151,6 @@ def test_the_page_opens_with_the_lines_of_the_explanation_and_says_the_policy_on
     )
     count = int(result.changed_decisions.sum())
     assert facts["Decisions that change"] == f"{count} of 269 new rows"
-    assert "rows that the tree has not seen" in body
     assert "<dt>Seed</dt><dd>0</dd>" in body
     assert re.search(r"<dt>Report made</dt><dd>\d{4}-\d\d-\d\d \d\d:\d\d UTC", body)
     assert "<dt>New data</dt><dd>269 rows × 31 columns</dd>" in body
