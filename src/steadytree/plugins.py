@@ -53,7 +53,7 @@ from steadytree._io import (
     write_atomic,
 )
 from steadytree._optional import import_optional, with_version
-from steadytree._text import harmless_words, quoted
+from steadytree._text import harmless_words, quoted, some_of
 from steadytree.exceptions import (
     FeatureAlignmentError,
     InputError,
@@ -63,7 +63,7 @@ from steadytree.exceptions import (
     UnsupportedModelError,
 )
 from steadytree.publish import publish_tree
-from steadytree.tree.columns import double_threshold, next_above, plain_scalar, single_threshold
+from steadytree.tree.columns import plain_scalar
 from steadytree.tree.decision import (
     LARGEST_SHARE,
     Decision,
@@ -77,10 +77,11 @@ from steadytree.tree.nested import (
     JsonObject,
     Leaf,
     Node,
+    as_number,
     build_tree,
+    kind_of,
     plain_scalars,
     read_scalars,
-    tree_from_nested,
 )
 from steadytree.tree.observed import Observed
 from steadytree.tree.paths import tree_rules
@@ -88,9 +89,9 @@ from steadytree.tree.printing import LeafNumbers, branch_texts, kept_words
 from steadytree.tree.recoded import (
     IMPUTED,
     TAKES_MISSING,
-    missing_as_imputed,
+    StandIn,
     recombine_one_hot,
-    same_where_missing,
+    with_stand_ins,
 )
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree, build_trees
@@ -120,26 +121,26 @@ __all__ = [
     "Node",
     "NotFittedTreeError",
     "Observed",
+    "StandIn",
     "SteadyTreeWarning",
     "Tree",
     "TreeFormatError",
     "UnsupportedModelError",
     "__version__",
+    "as_number",
     "as_tree",
     "branch_texts",
     "build_tree",
     "build_trees",
     "choose_tree",
     "clean",
-    "double_threshold",
     "export_tree",
     "harmless_words",
     "import_optional",
     "is_a",
     "kept_words",
+    "kind_of",
     "load_tree",
-    "missing_as_imputed",
-    "next_above",
     "not_fitted",
     "parse_json",
     "plain_scalar",
@@ -148,12 +149,11 @@ __all__ = [
     "read_bytes",
     "read_model",
     "read_scalars",
-    "same_where_missing",
     "shorten",
-    "single_threshold",
+    "some_of",
     "tree_digest",
-    "tree_from_nested",
     "tree_rules",
+    "with_stand_ins",
     "with_version",
     "write_atomic",
     "write_like",

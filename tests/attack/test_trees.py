@@ -25,6 +25,7 @@ from steadytree._io import MAX_MATCHING_BYTES, MAX_TEXT, MAX_UNLISTED_FEATURES, 
 from steadytree.exceptions import InputError, SteadyTreeError, TreeFormatError
 from steadytree.plugins import WRITERS
 from steadytree.tree.json import tree_to_dict
+from steadytree.tree.space import listed_features
 from tests.formats.fuzz import assert_short, use
 from tests.formats.mutations import spoil_json
 from tests.tree.test_tree_file import rich_tree
@@ -137,7 +138,7 @@ def deep(levels: int) -> dict[str, Any]:
         ({"a": "\ud800"}, "expected metadata that JSON can hold"),
         ({"a": float("inf")}, "expected metadata that JSON can hold"),
         ({"a": object()}, "expected metadata that JSON can hold"),
-        ({"a": {1: "x", "1": "y"}}, "names that differ as text"),
+        ({"a": {1: "x", "1": "y"}}, "every entry of a JSON object once"),
     ],
     ids=map(str, range(6)),
 )
@@ -411,7 +412,7 @@ TASKS: dict[str, Callable[[Case, Path], Any]] = {
 }
 OF_COLUMNS = {
     "space": lambda case, folder: st.FeatureSpace.from_data(case[3]),
-    "position": lambda case, folder: case[2].positions_of(list(case[2].names or ()), "locked"),
+    "position": lambda case, folder: listed_features(case[2].names, case[2].names or (), "locked"),
 }
 
 

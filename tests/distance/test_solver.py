@@ -145,7 +145,7 @@ def stump_pair(swap: bool) -> Paths:
 
 def test_digest_ignores_the_order_of_splits_but_not_outcomes() -> None:
     a, b = stump_pair(False), stump_pair(True)
-    assert a.operations.coord.tolist() != b.operations.coord.tolist()  # built in another order
+    assert a.walked.op_coord.tolist() != b.walked.op_coord.tolist()  # built in another order
     packed = pack([a, b], measure())
     assert packed.n_distinct == 1
     assert kernels.pairwise(packed)[0, 1] == 0.0

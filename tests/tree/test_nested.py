@@ -12,6 +12,7 @@ import pytest
 
 import steadytree as st
 from steadytree.exceptions import TreeFormatError
+from steadytree.formats.files import nested_files
 from steadytree.tree import nested
 from steadytree.tree.decision import Decision
 from steadytree.tree.nested import Branch, JsonObject, Leaf, Node, build_tree, read_scalars
@@ -92,12 +93,10 @@ def test_what_a_person_writes() -> None:
     assert tree.weight.tolist() == [122, 120, 2, 1, 1]
 
 
-def test_a_response_and_features_by_number() -> None:
-    tree = read({"feature": 2, "threshold": "inf", "left": {"value": 1}, "right": {"value": 2.5}})
-    assert tree.n_features == 3
-    assert tree.feature_names is None
+def test_a_response() -> None:
+    tree = read({"feature": "x", "threshold": "inf", "left": {"value": 1}, "right": {"value": 2.5}})
     assert tree.classes is None
-    assert tree.predict([[0, 0, 7.0], [0, 0, np.nan]]).tolist() == [1.0, 1.0]
+    assert tree.predict([[7.0], [np.nan]]).tolist() == [1.0, 1.0]
     assert read({"value": 3}).n_features == 0
 
 
@@ -110,7 +109,7 @@ def test_columns_and_classes_in_an_order_of_ones_own() -> None:
 
 
 def test_classes_that_are_no_text() -> None:
-    leaves = {"left": {"shares": [0.2, 0.8]}, "right": {"shares": {"0": 1.0}}}
+    leaves = {"left": {"shares": {"0": 0.2, "1": 0.8}}, "right": {"shares": {"0": 1.0}}}
     tree = read({"classes": [0, 1], "tree": {"feature": "a", "threshold": 0, **leaves}})
     assert tree.predict([[-1], [1]]).tolist() == [1, 0]
     flags = read(
@@ -133,9 +132,9 @@ def test_a_label_kept_against_its_share_and_a_threshold() -> None:
 @pytest.mark.filterwarnings("ignore::steadytree.exceptions.OneDecisionWarning")
 def test_values_of_numpy_are_plain_values() -> None:
     condition = {
-        "feature": np.int64(0),
+        "feature": np.str_("x"),
         "threshold": np.float32(0.5),
-        "left": {"shares": np.array([0.25, 0.75]), "weight": np.int64(3)},
+        "left": {"shares": {"a": np.float64(0.25), "b": 0.75}, "weight": np.int64(3)},
         "right": {"label": np.str_("b")},
     }
     assert read({"tree": condition, "classes": np.array(["a", "b"])}).classes == ("a", "b")
@@ -155,14 +154,10 @@ def test_there_and_back(kind: str, precision: str) -> None:
         assert back.precision == precision
 
 
-def test_policies_and_unnamed_columns_there_and_back() -> None:
+def test_policies_there_and_back() -> None:
     tree = random_tree(1).replace(decision=Decision(threshold=0.3, resolved=0), label=None)
     back = read(st.export_tree(tree, "dict"))
     assert back.decision == tree.decision
-    unnamed = random_tree(2).replace(feature_names=None)
-    again = read(st.export_tree(unnamed, "dict"))
-    assert again.feature_names is None
-    assert again.n_features == unnamed.n_features
     weighted = random_tree(3, kind="multiclass").replace(
         decision=Decision(class_weight=(1, 2, 3)), label=None
     )
@@ -202,11 +197,8 @@ WRONG: dict[str, Any] = {
     "threshold huge": split(threshold=10**400),
     "missing": split(missing="up"),
     "missing as list": split(missing=["left"]),
-    "unseen of a number": split(unseen="left"),
     "feature by half": split(feature=1.5),
     "feature null": split(feature=None),
-    "feature negative": split(feature=-1),
-    "feature far": split(feature=10**9),
     "names and numbers": split(left=split(feature=0)),
     "weight": split(weight=-1),
     "weight infinite": split(left={"label": "a", "weight": "inf"}),
@@ -217,7 +209,7 @@ WRONG: dict[str, Any] = {
     "label as list": split(left={"label": ["a"]}),
     "shares in sum": split(left={"shares": {"a": 0.5}}),
     "shares negative": split(left={"shares": {"a": 2, "b": -1}}),
-    "shares too many": split(left={"shares": [1, 0, 0]}),
+    "shares as list": split(left={"shares": [1, 0]}),
     "shares of text": split(left={"shares": "all"}),
     "share of text": split(left={"shares": {"a": "most"}}),
     "shares without classes": {"shares": [0.5, 0.5]},
@@ -237,14 +229,12 @@ WRONG: dict[str, Any] = {
     "precision as number": around(precision=32),
     "features of text": around(features="x"),
     "feature unknown": around(features=["y"]),
-    "some names": around(features=["x", {}]),
     "feature as number": around(features=["x", 3]),
     "feature misspelt": around(features=[{"nom": "x"}]),
     "name as number": around(features=[{"name": 3}]),
     "names twice": around(features=["x", "x"]),
     "categories of text": around(features=[{"name": "x", "categories": "ab"}]),
     "number of a category": around(features=[{"name": "x", "categories": ["a"]}]),
-    "number beyond": {"tree": split(feature=3), "features": [{}]},
     "number among categories": split(left=by_set(["u"])),
     "category list of text": by_set("red"),
     "category as list": by_set([[1]]),
@@ -259,7 +249,7 @@ def test_errors_say_where(name: str) -> None:
 
 
 def test_a_node_below_itself_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nested, "MAX_NODES", 10_000)
+    monkeypatch.setattr(nested_files, "MAX_NODES", 10_000)
     endless = split()
     endless["left"] = endless
     with refuses(TreeFormatError, "tree: nested, a node below itself"):
@@ -271,9 +261,7 @@ def test_a_node_below_itself_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         read(shared)
 
 
-def test_too_many_features_and_categories() -> None:
-    with refuses(TreeFormatError, "tree: nested, too many features"):
-        read({"tree": LEAF, "features": [{}] * 1_000_001})
+def test_too_many_categories() -> None:
     with refuses(TreeFormatError, "tree: nested, too many categories"):
         read(by_set(list(range(250_001))))
 

@@ -11,16 +11,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import steadytree as st
 from steadytree.tree.recoded import (
-    Lumps,
+    StandIn,
     fill_in,
-    imputed_codes,
-    lump,
-    lumped_codes,
     may_be_missing,
-    missing_as_imputed,
     never_missing,
     recoded_entries,
-    sides_as_lumped,
+    stand_ins,
+    with_stand_ins,
 )
 from tests.foreign import probe_rows, random_tree
 
@@ -34,21 +31,21 @@ def tree_and_space(seed: int = 0) -> tuple[st.Tree, st.FeatureSpace]:
 
 def test_what_stands_for_missing_is_found_by_name() -> None:
     tree, space = tree_and_space()
-    codes = imputed_codes(tree, space)
+    found = stand_ins(tree, space)
     labels, categories = space.feature_labels, space.categories
-    assert codes[labels.index("age")] == 3.5
+    assert found[labels.index("age")].missing == 3.5
     colours = categories[labels.index("colour")]
     assert colours is not None
-    assert colours[int(codes[labels.index("colour")])] == "green"
-    assert imputed_codes(tree.replace(metadata={}), space) == {}
-    assert imputed_codes(tree.replace(metadata={"imputed": {"colour": "pink"}}), space) == {}
+    assert colours[int(found[labels.index("colour")].missing)] == "green"
+    assert stand_ins(tree.replace(metadata={}), space) == {}
+    assert stand_ins(tree.replace(metadata={"imputed": {"colour": "pink"}}), space) == {}
     assert recoded_entries(tree) == {"imputed": STANDS_FOR}
     assert recoded_entries(tree.replace(metadata={})) == {}
 
 
 def test_the_space_and_the_rows_know_no_missing_value() -> None:
     tree, space = tree_and_space()
-    codes = imputed_codes(tree, space)
+    codes = stand_ins(tree, space)
     fixed = never_missing(space, tree)
     assert not fixed.can_be_missing[list(codes)].any()
     others = [j for j in range(space.n_features) if j not in codes]
@@ -58,8 +55,8 @@ def test_the_space_and_the_rows_know_no_missing_value() -> None:
     filled = fill_in(coded, codes)
     assert np.isnan(coded).all()
     assert np.isnan(filled[:, others]).all()
-    for feature, code in codes.items():
-        assert (filled[:, feature] == code).all()
+    for feature, one in codes.items():
+        assert (filled[:, feature] == one.missing).all()
     assert fill_in(coded, {}) is coded
 
 
@@ -69,19 +66,19 @@ def test_rows_go_as_if_filled_in(seed: int, precision: str) -> None:
     tree = random_tree(seed, precision=precision).replace(metadata={"imputed": STANDS_FOR})
     rows = probe_rows(tree, 1000, seed)
     codes = {
-        feature: float(STANDS_FOR[name]) if cats is None else float(cats.index(STANDS_FOR[name]))
+        feature: StandIn(STANDS_FOR[name] if cats is None else cats.index(STANDS_FOR[name]))
         for feature, (name, cats) in enumerate(
             zip(tree.feature_labels, tree.categories, strict=True)
         )
         if name in STANDS_FOR
     }
-    changed = missing_as_imputed(tree, codes)
+    changed = with_stand_ins(tree, codes)
     filled = rows.copy()
     for name in ("age", "colour", "size"):
         filled[name] = filled[name].where(rows[name].notna(), STANDS_FOR[name])
     np.testing.assert_array_equal(changed.apply(rows), tree.apply(filled))
-    assert missing_as_imputed(changed, codes) is changed
-    assert missing_as_imputed(tree, {}) is tree
+    assert with_stand_ins(changed, codes) is changed
+    assert with_stand_ins(tree, {}) is tree
 
 
 def test_every_tree_of_a_retraining_treats_missing_values_as_imputed() -> None:
@@ -120,7 +117,7 @@ def told(unseen: Any, same: Any = ()) -> dict[str, Any]:
     return {"pipeline_categories": {"colour": entry, "never heard of": entry}}
 
 
-def codes_of(metadata: dict[str, Any]) -> Lumps:
+def codes_of(metadata: dict[str, Any]) -> StandIn:
     """Of a space with the categories red, green, it's blue, n/a and nothing."""
     tree = random_tree(0).replace(metadata=metadata)
     space = st.FeatureSpace.from_data(probe_rows(tree, 200, unseen=False, missing=False))
@@ -130,33 +127,33 @@ def codes_of(metadata: dict[str, Any]) -> Lumps:
             tree.categories[feature] if j == feature else c for j, c in enumerate(space.categories)
         )
     )
-    found = lumped_codes(tree, space)
+    found = stand_ins(tree, space)
     assert set(found) == {feature}
     assert bool(may_be_missing(space, found).can_be_missing[feature]) == bool(
-        np.isnan(found[feature].stands_for).any()
+        np.isnan(found[feature].codes).any()
     )
     return found[feature]
 
 
 def test_what_stands_for_each_category() -> None:
     own = codes_of(told("own"))
-    np.testing.assert_array_equal(own.stands_for, [0, 1, 2, 3, 3])
+    np.testing.assert_array_equal(own.codes, [0, 1, 2, 3, 3])
     assert own.unseen == 3
     as_missing = codes_of(told("missing"))
-    np.testing.assert_array_equal(as_missing.stands_for, [0, 1, 2, np.nan, np.nan])
+    np.testing.assert_array_equal(as_missing.codes, [0, 1, 2, np.nan, np.nan])
     assert np.isnan(as_missing.unseen)
     lumped = codes_of(told(["it's blue"], [["green", "it's blue"]]))
-    np.testing.assert_array_equal(lumped.stands_for, [0, 1, 1, 1, 1])
+    np.testing.assert_array_equal(lumped.codes, [0, 1, 1, 1, 1])
     assert lumped.unseen == 1
 
 
 def test_nothing_told_nothing_lumped() -> None:
     tree = random_tree(0)
     space = st.FeatureSpace.from_data(probe_rows(tree, 200))
-    assert lumped_codes(tree, space) == {}
+    assert stand_ins(tree, space) == {}
     coded = np.zeros((2, 6))
-    assert lump(coded, {}) is coded
-    assert sides_as_lumped(tree, {}) is tree
+    assert fill_in(coded, {}) is coded
+    assert with_stand_ins(tree, {}) is tree
     assert recoded_entries(tree) == {}
     assert recoded_entries(tree.replace(metadata=told("own"))) == told("own")
 
@@ -166,12 +163,14 @@ def test_nothing_told_nothing_lumped() -> None:
 def test_rows_go_as_what_stands_for_them(seed: int, stands_for: list[float]) -> None:
     tree = random_tree(seed)
     feature = tree.feature_labels.index("colour")
-    lumps = {feature: Lumps(np.array(stands_for), stands_for[4])}
-    changed = sides_as_lumped(tree, lumps)
+    lumps = {feature: StandIn(codes=np.array(stands_for), unseen=stands_for[4])}
+    changed = with_stand_ins(tree, lumps)
     rows = probe_rows(tree, 1000, seed, unseen=False)
     coded = tree.encode(rows)
-    np.testing.assert_array_equal(changed.apply_coded(coded), tree.apply_coded(lump(coded, lumps)))
-    assert sides_as_lumped(changed, lumps) is changed
+    np.testing.assert_array_equal(
+        changed.apply_coded(coded), tree.apply_coded(fill_in(coded, lumps))
+    )
+    assert with_stand_ins(changed, lumps) is changed
     unseen = rows.assign(colour="never met")
     like_last = rows.assign(colour="")
     np.testing.assert_array_equal(changed.apply(unseen), changed.apply(like_last))

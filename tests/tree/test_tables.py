@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -390,25 +389,6 @@ def test_dates_written_as_text_are_refused_unless_declared_as_categories() -> No
     assert st.FeatureSpace.from_data(table(release=releases)).n_categories(1) == 2
     for text in ("3.4", "2021", "A-2021-03-04", "10-20"):
         assert st.FeatureSpace.from_data(table(code=[text] * N)).categories[1] == (text,)
-
-
-@pytest.mark.parametrize("name", ["id", "patient_id", "patientID", "CustomerId", "Unnamed: 0"])
-def test_row_numbers_are_noted(name: str) -> None:
-    with pytest.warns(SteadyTreeWarning, match=f"column '{name}' has another whole number"):
-        st.FeatureSpace.from_data(table(**{name: np.arange(N)[::-1]}))
-
-
-def test_other_numbers_are_not_taken_for_identifiers() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        st.FeatureSpace.from_data(
-            table(
-                income=np.arange(N),
-                humid=np.arange(N),
-                id_share=np.linspace(0, 1, N),
-                area_id=np.arange(N) // 2,
-            )
-        )
 
 
 def test_intervals_are_read_as_text(tmp_path: Any) -> None:

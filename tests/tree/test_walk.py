@@ -19,18 +19,16 @@ from hypothesis import strategies as hs
 
 import steadytree as st
 from steadytree.exceptions import ClippedThresholdWarning
+from steadytree.formats.thresholds import double_threshold, next_above, single_threshold
 from steadytree.tree import walk as walk_module
 from steadytree.tree.alignment import align_tree
 from steadytree.tree.columns import (
     bit_flags,
     bit_set,
     codes_in,
-    double_threshold,
-    next_above,
-    single_threshold,
 )
 from steadytree.tree.paths import Paths
-from steadytree.tree.walk import Boxes, compiled_walk, coordinate_start
+from steadytree.tree.walk import Boxes, compiled_walk
 from tests.golden import build
 from tests.strategies import Kind, examples, random_threshold, random_tree, spaces, tree_collections
 
@@ -59,7 +57,7 @@ def assert_equal(a: list[Paths], b: list[Paths]) -> None:
             mine, theirs = getattr(one, name), getattr(other, name)
             assert mine.dtype == theirs.dtype
             assert mine.tobytes() == theirs.tobytes(), name
-        for mine, theirs in zip(one.operations, other.operations, strict=True):
+        for mine, theirs in zip(one.walked[4:], other.walked[4:], strict=True):
             assert mine.dtype == theirs.dtype
             assert mine.tobytes() == theirs.tobytes()
 
@@ -104,15 +102,15 @@ def test_the_walk_finds_the_boxes_of_the_leaves(
             assert paths.tightening[entries].tolist() == [x for _, x in expected]
             assert paths.paper_weight[p] == weight
         # Operations lead from the unrestricted path to each of these.
-        walk, x, way = paths.operations, np.zeros(paths.n_coords), list[range]()
+        walk, x, way = paths.walked, np.zeros(paths.n_coords), list[range]()
         for node, depth in enumerate(walk.depth.tolist()):
             while len(way) > depth:
                 gone = way.pop()
-                x[walk.coord[gone.start : gone.stop]] = walk.old[gone.start : gone.stop]
-            ops = range(walk.start[node], walk.start[node + 1])
+                x[walk.op_coord[gone.start : gone.stop]] = walk.op_old[gone.start : gone.stop]
+            ops = range(walk.op_start[node], walk.op_start[node + 1])
             way.append(ops)
-            assert (x[walk.coord[ops.start : ops.stop]] == walk.old[ops.start : ops.stop]).all()
-            x[walk.coord[ops.start : ops.stop]] = walk.new[ops.start : ops.stop]
+            assert (x[walk.op_coord[[*ops]]] == walk.op_old[[*ops]]).all()
+            x[walk.op_coord[[*ops]]] = walk.op_new[[*ops]]
             if walk.path[node] >= 0:
                 np.testing.assert_array_equal(x, paths.dense()[walk.path[node]])
 
@@ -213,7 +211,6 @@ def test_a_box_on_both_sides_of_a_split() -> None:
     assert red == (0b0001, {5: 0.5, 6: 0.5, 7: 0.5}, 0.25)
     assert rest is not None
     assert rest.tightening == {4: 0.5}
-    assert coordinate_start(SPACE).tolist() == boxes.start
 
 
 def test_the_box_of_a_node_is_split_on_the_way_to_it() -> None:

@@ -33,7 +33,7 @@ from steadytree.estimators.assessment import perturb_thresholds
 from steadytree.tree.paths import Paths
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
-from steadytree.tree.walk import coordinate_start
+from steadytree.tree.walk import Boxes
 
 __all__ = [
     "BLOCK",
@@ -192,7 +192,7 @@ def literal_parts(tree: Tree, moved: Tree, space: FeatureSpace) -> dict[str, flo
     paths = Paths.from_tree(tree, space)
     before = paths.dense()
     after = before.copy()
-    start = coordinate_start(space)
+    start = np.array(Boxes(space).start)
     bounds = _bounds_by_leaf(moved)
     for p, leaf in enumerate(paths.leaf.tolist()):
         for j, (low, high) in bounds[leaf].items():

@@ -62,7 +62,7 @@ from steadytree.tree.decision import (
     one_decision_of_leaves,
     warn_of_one_decision,
 )
-from steadytree.tree.recoded import lumped_codes, may_be_missing, never_missing
+from steadytree.tree.recoded import may_be_missing, never_missing, stand_ins
 from steadytree.tree.rows import TRAINING_ROWS, CodedRows, code_outcomes, code_table, fingerprint
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
@@ -558,7 +558,7 @@ def _yardstick(
     if known.names is None and before.feature_names is not None:
         known = known.replace(names=before.feature_names)
     joined = joined_space(never_missing(known, before), after, X)
-    known = may_be_missing(joined.space, lumped_codes(before, joined.space))
+    known = may_be_missing(joined.space, stand_ins(before, joined.space))
     return replace(joined, space=known), note
 
 

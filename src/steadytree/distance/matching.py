@@ -20,7 +20,7 @@ from steadytree.distance.variants import (
 )
 from steadytree.tree.paths import Paths
 from steadytree.tree.space import FeatureSpace
-from steadytree.tree.walk import coordinate_start
+from steadytree.tree.walk import Boxes
 from steadytree.tree.words import PLAIN
 
 
@@ -277,7 +277,7 @@ def match_paths(
     measure = Measure.of(options)
     (left, right), coordinates = in_quanta([a, b], measure)
     found = match(left, right)
-    start: NDArray[np.int64] = coordinate_start(a.space)
+    start = np.array(Boxes(a.space).start, dtype=np.int64)
     pairs = []
     for p, q in sorted(zip(found.rows.tolist(), found.columns.tolist(), strict=True)):
         features = np.abs(left.x[p] - right.x[q])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from steadytree.exceptions import InputError
 from steadytree.tree.paths import tree_rules
 from steadytree.tree.printing import branch_texts, split_condition
-from steadytree.tree.space import FeatureSpace
+from steadytree.tree.space import FeatureSpace, listed_features
 from steadytree.tree.tree import Tree
 
 # -- features that no rule may use -----------------------------------------------------
@@ -40,7 +40,7 @@ def forbidden_before(tree: Tree) -> tuple[str, ...]:
 
 def forbidden_features(space: FeatureSpace, forbid: Any) -> frozenset[int]:
     """Positions of the features that the user forbids, by name or position."""
-    found = space.positions_of(forbid, "forbid")
+    found = listed_features(forbid, space.feature_labels, "forbid")
     if len(found) == space.n_features:
         raise InputError(
             f"expected forbid to leave a feature for the rules, got all {len(found)} of them; "

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from steadytree.plugins import Tree, double_threshold
+from steadytree.formats.thresholds import double_threshold
+from steadytree.plugins import Tree
 
 
 @dataclass(frozen=True)

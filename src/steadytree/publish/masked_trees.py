@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.publish.cells import FEWEST, ROUNDING, share_step, significant
-from steadytree.tree.printing import reaching_values
+from steadytree.tree.printing import reaching_in_tree
 from steadytree.tree.recoded import IMPUTED, TAKES_MISSING
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
@@ -201,16 +201,7 @@ def _rare_categories(tree: Tree) -> defaultdict[str, set[Any]]:
     seen = _people_behind(tree)
     if seen is None:
         return rare
-    reach = reaching_values(
-        tree.children_left.tolist(),
-        tree.children_right.tolist(),
-        tree.feature.tolist(),
-        tree.left_categories,
-        tree.missing_left.tolist(),
-        tree.unseen_left.tolist(),
-        tree.categories,
-    )
-    for node, (codes, _, _) in reach.items():
+    for node, (codes, _, _) in reaching_in_tree(tree).items():
         inside, j = tree.left_categories[node], int(tree.feature[node])
         for child, left in ((tree.children_left[node], True), (tree.children_right[node], False)):
             if codes is not None and inside is not None and seen[int(child)] < RARE:

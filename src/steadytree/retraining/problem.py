@@ -35,13 +35,11 @@ from steadytree.retraining.widening import code_in_space, with_outcome
 from steadytree.tree.columns import as_table, column_names, find_columns, n_rows, without_columns
 from steadytree.tree.decision import LARGEST_SHARE, Decision, resolve_decision
 from steadytree.tree.recoded import (
-    Lumps,
+    StandIn,
     fill_in,
-    imputed_codes,
-    lump,
-    lumped_codes,
     may_be_missing,
-    missing_as_imputed,
+    stand_ins,
+    with_stand_ins,
 )
 from steadytree.tree.rows import TRAINING_ROWS, CodedRows, code_outcomes, fingerprint
 from steadytree.tree.space import FeatureSpace
@@ -81,10 +79,8 @@ class Problem:
         New rows that the deployed tree has not seen; None: all are scored.
     forbidden : frozenset of int
         Those of ``left_out`` that were forbidden.
-    imputed : mapping of int to float
-        Features whose missing values the deployed pipeline fills in, and with what code.
-    lumped : mapping of int to Lumps
-        Features of which the deployed pipeline does not tell all categories apart.
+    stand_ins : mapping of int to StandIn
+        Features of which the deployed pipeline does not tell all values apart.
     changed : mapping of str to str
         Columns of the new rows that do not look like those of the deployed tree, and why.
     space_note : str
@@ -102,8 +98,7 @@ class Problem:
     left_out: frozenset[int] = frozenset()
     scored: NDArray[np.bool_] | None = None
     forbidden: frozenset[int] = frozenset()
-    imputed: Mapping[int, float] = field(default_factory=dict)
-    lumped: Mapping[int, Lumps] = field(default_factory=dict)
+    stand_ins: Mapping[int, StandIn] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
     space_note: str = ""
     known_missing: NDArray[np.bool_] | None = None
@@ -117,7 +112,7 @@ class Problem:
         if self.known_missing is None:
             return self.space
         known = self.space.replace(can_be_missing=self.known_missing)
-        return may_be_missing(known, self.lumped)
+        return may_be_missing(known, self.stand_ins)
 
     @property
     def n_classes(self) -> int | None:
@@ -169,8 +164,8 @@ class Problem:
 
     def compared(self, part: CodedRows, left_out: Collection[int] = ()) -> CodedRows:
         """Return rows as the deployed tree compares them, without their table."""
-        filled = fill_in(lump(part.coded, self.lumped), self.imputed)
-        coded = unseen(self.deployed.round_values(filled), left_out)
+        filled = self.deployed.round_values(fill_in(part.coded, self.stand_ins))
+        coded = unseen(filled, left_out)
         return replace(part, coded=coded, table=None)
 
     @cached_property
@@ -223,9 +218,9 @@ def prepare_problem(
         before = _coded_rows(tree, found.old, old, X_old, "old ")
         _check_groups(before.groups, now.groups)
     fixed = with_outcome(found.space, tree, now.y, None if before is None else before.y)
-    imputed, lumped = imputed_codes(tree, fixed), lumped_codes(tree, fixed)
-    fixed = may_be_missing(fixed, lumped)
-    anchored = missing_as_imputed(tree.in_space(fixed), imputed)
+    found_stand_ins = stand_ins(tree, fixed)
+    fixed = may_be_missing(fixed, found_stand_ins)
+    anchored = with_stand_ins(tree.in_space(fixed), found_stand_ins)
     _check_classes(anchored, now, before)
     dropped = frozenset(tree.metadata.get("dropped") or ())
     absent, notes = _columns_left_out(fixed, X_new, X_old, dropped, unread)
@@ -261,8 +256,7 @@ def prepare_problem(
         left_out=absent | forbidden,
         scored=scored,
         forbidden=forbidden,
-        imputed=imputed,
-        lumped=lumped,
+        stand_ins=found_stand_ins,
         changed={labels[j]: words for j, words in changed.items()},
         space_note=found.space_note,
         known_missing=found.base.can_be_missing,

@@ -40,7 +40,7 @@ from steadytree.retraining.frontier import CandidateTree
 from steadytree.retraining.inputs import STRUCTURE_ROWS, SearchOptions
 from steadytree.retraining.problem import Problem
 from steadytree.tree.decision import LARGEST_SHARE
-from steadytree.tree.recoded import missing_as_imputed, recoded_entries, sides_as_lumped
+from steadytree.tree.recoded import recoded_entries, with_stand_ins
 from steadytree.tree.rows import TRAINING_ROWS, stack_tables
 from steadytree.tree.tree import Tree
 
@@ -144,7 +144,7 @@ class CandidateMaker:
                 seen = space.can_be_missing | np.isnan(problem.old.coded).any(axis=0)
                 space = space.replace(can_be_missing=seen)
             tree = keep_directions(tree, problem.deployed, space)
-        return sides_as_lumped(missing_as_imputed(tree, problem.imputed), problem.lumped)
+        return with_stand_ins(tree, problem.stand_ins)
 
     def _search(
         self, rows: NDArray[np.intp] | None, options: SearchOptions, n_jobs: int | None

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -405,20 +403,17 @@ def _is_ordered(space: FeatureSpace | None, name: str) -> bool:
 
 def joined_order(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...] | None:
     """One order that agrees with two; None where they contradict or leave a place open."""
-    steps = TopologicalSorter[Any](dict.fromkeys((*one, *other), ()))
-    for before, after in (*pairwise(one), *pairwise(other)):
-        steps.add(after, before)
-    try:
-        steps.prepare()
-    except CycleError:
+    shared = [c for c in one if c in {*other}]
+    if shared != [c for c in other if c in {*one}]:
         return None
     out: list[Any] = []
-    while steps.is_active():
-        following = steps.get_ready()
-        if len(following) > 1:
+    rest = [list(one), list(other)]
+    for stop in (*shared, None):
+        ends = [len(r) if stop is None else r.index(stop) for r in rest]
+        if all(ends):
             return None
-        out += following
-        steps.done(*following)
+        out += (*rest[0][: ends[0]], *rest[1][: ends[1]], *([] if stop is None else [stop]))
+        rest = [r[end + 1 :] for r, end in zip(rest, ends, strict=True)]
     return tuple(out)
 
 

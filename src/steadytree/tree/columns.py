@@ -6,7 +6,7 @@ numeric columns as they are, categorical columns as the position of the value in
 feature's list of categories, and NaN for "missing". A category that is not in the list
 is coded like a missing value, unless the caller tells the two apart.
 
-At the end: thresholds in another number format, sets of categories as bits, shares of a range.
+At the end: sets of categories as bits, shares of a range.
 """
 
 from __future__ import annotations
@@ -383,7 +383,6 @@ DISTINCT_SHARE = 0.5
 FEW_CATEGORIES = 20
 """A column of text holds names or identifiers if it has more different ones than this, and more
 of them than this share of its rows."""
-FEW_ROWS = 20
 
 NO_VALUE = "(none)"
 """The one category of a categorical column that is missing throughout."""
@@ -392,9 +391,6 @@ DATE_TEXT = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}( .*)?"
 )
 """How dates are written as text."""
-_IDENTIFIER = re.compile(
-    r"(^|.*[^a-zA-Z])(id|uid|uuid|guid|identifier|index|row|key)$|.*[a-z](ID|Id)$|Unnamed: \d+",
-)
 
 
 @dataclass(frozen=True)
@@ -494,15 +490,8 @@ def declared_categories(X: Any, column: int | str) -> tuple[tuple[Any, ...] | No
 
 
 def check_learnable(X: Any, column: int, name: str, found: Column) -> None:
-    """Refuse identifiers, dates written as text and very many categories; note row numbers."""
+    """Refuse identifiers, dates written as text and very many categories."""
     if found.categories is None:
-        if _looks_like_identifier(X, column, name, found):
-            warnings.warn(
-                f"column {name!r} has another whole number in every row and looks like an "
-                "identifier: rules on it hold for no rows to come; leave it out",
-                SteadyTreeWarning,
-                stacklevel=2,
-            )
         return
     declared = isinstance(_column(X, column).dtype, pd.CategoricalDtype)
     texts = [c for c in found.categories if isinstance(c, str) and c != NO_VALUE]
@@ -539,97 +528,25 @@ def near_unique(n_distinct: int, n_present: int) -> bool:
     return n_distinct > FEW_CATEGORIES and n_distinct > DISTINCT_SHARE * n_present
 
 
-def _looks_like_identifier(X: Any, column: int, name: str, found: Column) -> bool:
-    if not found.n_distinct == found.n_rows >= FEW_ROWS or not _IDENTIFIER.fullmatch(name):
-        return False
-    numbers = numeric_column(column_values(X, column), name)
-    return bool((numbers == np.floor(numbers)).all())
-
-
-# -- a threshold in another number format ------------------------------------------------
-# A tree of precision "float32" rounds a value to single precision before it compares. Other
-# systems compare doubles, or singles with a strict ``<``. Rounding the threshold to the nearest
-# number of the other format moves values that lie on it to the other side; these functions do
-# not.
-
-_BEYOND = 2.0**128
-
-
-def double_threshold(threshold: float, precision: str) -> float:
-    """Return T such that ``x <= T`` in doubles is what the tree asks of x.
-
-    For precision "float32" T is the largest double that rounds to a single of at most the
-    threshold. An infinite threshold, at which every present value goes left, stays.
-    """
-    if precision == "float64" or threshold == np.inf:
-        return float(threshold)
-    below = np.float32(single_threshold(threshold))
-    with np.errstate(over="ignore"):
-        above = np.nextafter(below, np.float32(np.inf))
-    # Rounding treats infinity as one step beyond the largest single.
-    low, high = (float(np.clip(float(x), -_BEYOND, _BEYOND)) for x in (below, above))
-    middle = low + (high - low) / 2
-    # A tie rounds to the single whose last bit is 0, as that of infinity is.
-    even = int(below.view(np.uint32)) % 2 == 0
-    return middle if even else float(np.nextafter(middle, -np.inf))
-
-
-def single_threshold(threshold: float) -> float:
-    """Return the largest single that is at most the threshold: ``x <= t`` for every single x."""
-    if np.isinf(threshold):
-        return float(threshold)
-    with np.errstate(over="ignore"):
-        near = np.float32(threshold)
-        # As doubles: numpy would round the threshold to compare it with a single.
-        if float(near) > threshold:
-            near = np.nextafter(near, np.float32(-np.inf))
-    return float(near)
-
-
-def next_above(threshold: float, precision: str) -> float:
-    """Return T such that ``x < T``, in numbers of a precision, is ``x <= threshold``."""
-    kind = np.dtype(precision).type
-    at = single_threshold(threshold) if precision == "float32" else threshold
-    with np.errstate(over="ignore"):
-        return float(np.nextafter(kind(at), kind(np.inf)))
-
-
 # -- sets of categories as the bits of one whole number ----------------------------------
-# Setting one bit of a long number after another copies all of them each time, so that 200,000
-# categories never end. Long sets go through bytes at once.
-
-_FEW = 64
-"""Up to so many bits one after another is quicker."""
+# Written as text: setting one bit of a long number after another copies all of them each time.
 
 
 def bit_set(codes: Collection[int], count: int) -> int:
     """Return the number with the bits of some codes below ``count``."""
-    if count <= _FEW:
-        return sum(1 << code for code in set(codes))
-    flags = np.zeros(count, dtype=np.uint8)
-    flags[np.fromiter(codes, dtype=np.int64, count=len(codes))] = 1
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+    inside = set(codes)
+    return int("0" + "".join("01"[code in inside] for code in reversed(range(count))), 2)
 
 
 def bit_flags(bits: int, count: int) -> list[int]:
     """Return 1 for each of the first ``count`` bits that is set, else 0."""
-    if count <= _FEW:
-        return [bits >> code & 1 for code in range(count)]
-    flags: list[int] = _unpacked(bits, count).tolist()
-    return flags
+    text = f"{bits & (1 << count) - 1:0{count}b}"
+    return [int(bit) for bit in reversed(text)][:count]
 
 
 def codes_in(bits: int, count: int) -> list[int]:
     """Return the positions of the bits that are set among the first ``count``, in order."""
-    if count <= _FEW:
-        return [code for code in range(count) if bits >> code & 1]
-    codes: list[int] = np.flatnonzero(_unpacked(bits, count)).tolist()
-    return codes
-
-
-def _unpacked(bits: int, count: int) -> NDArray[np.uint8]:
-    raw = (bits & ((1 << count) - 1)).to_bytes((count + 7) // 8, "little")
-    return np.unpackbits(np.frombuffer(raw, dtype=np.uint8), bitorder="little", count=count)
+    return [code for code, bit in enumerate(bit_flags(bits, count)) if bit]
 
 
 # -- where a value lies in a range -------------------------------------------------------

@@ -32,7 +32,7 @@ from steadytree._io import (
     write_atomic,
 )
 from steadytree._optional import library_versions
-from steadytree._text import cut, quoted, some_of
+from steadytree._text import cut, quoted
 from steadytree.exceptions import (
     InputError,
     SteadyTreeError,
@@ -95,10 +95,11 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
         )
     check_size(tree.n_nodes, MAX_NODES, "nodes in a tree file")
     check_value_cells(*tree.value.shape)
-    _check_metadata(tree.metadata)
+    check_json_depth(dict(tree.metadata), "metadata")
     try:
         text = json.dumps(tree_to_dict(tree), allow_nan=False, indent=1, ensure_ascii=False)
         data = f"{text}\n".encode()
+        parse_json(json.dumps(dict(tree.metadata)))  # names may be equal as text
     except InputError:
         raise
     except (TypeError, ValueError, RecursionError) as error:
@@ -108,24 +109,6 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> Path:
         ) from None
     check_size(len(data), MAX_FILE_BYTES, "bytes in a tree file")
     return write_atomic(path, data)
-
-
-def _check_metadata(metadata: Mapping[str, Any]) -> None:
-    """Refuse metadata that could be written but not read again."""
-    check_json_depth(dict(metadata), "metadata")
-    waiting: list[Any] = [dict(metadata)]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            names = [key if isinstance(key, str) else json.dumps(key, default=str) for key in item]
-            if len(set(names)) != len(names):
-                raise InputError(
-                    "expected metadata with names that differ as text, got "
-                    f"{some_of(list(item))}; JSON has text for names: rename them"
-                )
-            waiting += item.values()
-        elif isinstance(item, (list, tuple)):
-            waiting += item
 
 
 def tree_to_dict(tree: Tree) -> dict[str, Any]:

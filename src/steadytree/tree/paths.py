@@ -21,7 +21,7 @@ import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,22 +35,6 @@ from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree
 from steadytree.tree.walk import Boxes, Nodes, Walked, walk_trees
 from steadytree.tree.words import Condition, join_conditions
-
-
-class Operations(NamedTuple):
-    """A tree walk as changes of single coordinates, for solvers that follow it.
-
-    ``depth``, ``start`` and ``path`` are by node in preorder: its depth, its first operation
-    (one entry more, for the end) and the path that ends there (-1 inside the tree). An
-    operation changes coordinate ``coord`` from tightening ``old`` (the parent's) to ``new``.
-    """
-
-    depth: NDArray[np.int32]
-    start: NDArray[np.int32]
-    path: NDArray[np.int32]
-    coord: NDArray[np.int32]
-    old: NDArray[np.float64]
-    new: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -71,8 +55,9 @@ class Paths:
     label : int32 array (n_paths,)
     value : float array (n_paths, n_classes) or (n_paths, 1)
         Class shares, or the response scaled to [0, 1].
-    operations : Operations
-        The walk that leads to these paths, as changes of single coordinates.
+    walked : Walked
+        The walk that leads to these paths, as changes of single coordinates, for solvers that
+        follow it.
     """
 
     tree: Tree
@@ -86,7 +71,7 @@ class Paths:
     paper_weight: NDArray[np.float64]
     label: NDArray[np.int32]
     value: NDArray[np.float64]
-    operations: Operations
+    walked: Walked
     _aligned: AlignedTree
 
     @property
@@ -229,9 +214,7 @@ class Paths:
                 paper_weight=part.weight,
                 label=label,
                 value=value,
-                operations=Operations(
-                    part.depth, part.op_start, part.path, part.op_coord, part.op_old, part.op_new
-                ),
+                walked=part,
                 _aligned=one,
             )
             out.append(paths)

@@ -134,6 +134,19 @@ def _position_in(space: FeatureSpace | None, tree: Tree, feature: int) -> int | 
     return j if 0 <= j < space.n_features else None
 
 
+def reaching_in_tree(tree: Tree) -> dict[int, Reach]:
+    """Say what reaches each split of a tree, see :func:`reaching_values`."""
+    return reaching_values(
+        tree.children_left.tolist(),
+        tree.children_right.tolist(),
+        tree.feature.tolist(),
+        tree.left_categories,
+        tree.missing_left.tolist(),
+        tree.unseen_left.tolist(),
+        tree.categories,
+    )
+
+
 def reaching_values(
     left: Sequence[int],
     right: Sequence[int],
@@ -225,19 +238,9 @@ def branch_texts(
 
     ``all_unseen``: categories never met may come in every column.
     """
-    features = tree.feature.tolist()
-    reach = reaching_values(
-        tree.children_left.tolist(),
-        tree.children_right.tolist(),
-        features,
-        tree.left_categories,
-        tree.missing_left.tolist(),
-        tree.unseen_left.tolist(),
-        tree.categories,
-    )
     out = {}
-    for node, here in reach.items():
-        j, asked = features[node], _split_of(tree, node, space, all_unseen=all_unseen)
+    for node, here in reaching_in_tree(tree).items():
+        j, asked = int(tree.feature[node]), _split_of(tree, node, space, all_unseen=all_unseen)
         one, two = (
             condition.words(style, categories)
             for condition, categories in (

@@ -9,8 +9,9 @@ rows as the pipeline will.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,97 +24,12 @@ from steadytree.tree.space import FeatureSpace
 if TYPE_CHECKING:
     from steadytree.tree.tree import Tree
 
-# -- categories that a deployed pipeline cannot tell apart -------------------------------
-# A pipeline lumps infrequent categories together, and knows none that arrived since it was fitted.
-# Rows of such categories are learnt from as rows of one of them, and every split of a new tree
-# sends all of them the same way. Then the tree decides raw rows as the pipeline will.
+FloatArray = NDArray[np.float64]
 
-LUMPED = "pipeline_categories"
-"""Where a tree's metadata says, by column, which categories its pipeline knows and lumps."""
-
-
-@dataclass(frozen=True)
-class Lumps:
-    """What stands for each category of a feature.
-
-    ``stands_for[code]``: the code of the category that stands for it, NaN: a missing value.
-    ``unseen``: the same for a category that nobody has met; None: a point of its own.
-    """
-
-    stands_for: NDArray[np.float64]
-    unseen: float | None
-
-
-def lumped_codes(tree: Tree, space: FeatureSpace) -> dict[int, Lumps]:
-    """Return what stands for the categories of features whose pipeline lumps them."""
-    named: Mapping[str, Any] = tree.metadata.get(LUMPED) or {}
-    found: dict[int, Lumps] = {}
-    for feature, name in enumerate(space.feature_labels):
-        categories = space.categories[feature]
-        if name not in named or categories is None:
-            continue
-        entry = named[name]
-        code = {c: float(k) for k, c in enumerate(categories)}
-        stands_for = np.arange(len(categories), dtype=np.float64)
-        for group in entry["same"]:
-            members = [code[c] for c in group if c in code]
-            stands_for[np.array(members, dtype=np.intp)] = min(members, default=0.0)
-        known = set(entry["categories"])
-        fresh = [k for k, c in enumerate(categories) if c not in known]
-        unseen: float | None = float(fresh[0]) if fresh else None
-        if entry["unseen"] == "missing":
-            unseen = float("nan")
-        elif entry["unseen"] != "own" and entry["unseen"][0] in code:
-            unseen = float(stands_for[int(code[entry["unseen"][0]])])
-        if fresh and unseen is not None:
-            stands_for[fresh] = unseen
-        found[feature] = Lumps(stands_for, unseen)
-    return found
-
-
-def lump(coded: NDArray[np.float64], lumps: Mapping[int, Lumps]) -> NDArray[np.float64]:
-    """Return coded rows with what stands for each category in its place."""
-    if not lumps:
-        return coded
-    out = coded.copy()
-    for feature, one in lumps.items():
-        known = ~np.isnan(out[:, feature])
-        out[known, feature] = one.stands_for[out[known, feature].astype(np.intp)]
-    return out
-
-
-def may_be_missing(space: FeatureSpace, lumps: Mapping[int, Lumps]) -> FeatureSpace:
-    """Return a space in which features can be missing of which a category counts as missing."""
-    flags = space.can_be_missing.copy()
-    for feature, one in lumps.items():
-        flags[feature] |= np.isnan(one.stands_for).any()
-    same = np.array_equal(flags, space.can_be_missing)
-    return space if same else space.replace(can_be_missing=flags)
-
-
-def sides_as_lumped(tree: Tree, lumps: Mapping[int, Lumps]) -> Tree:
-    """Return a tree whose splits send each category where what stands for it goes."""
-    sets, unseen_left = list(tree.left_categories), tree.unseen_left.copy()
-    for node, codes in enumerate(tree.left_categories):
-        one = lumps.get(int(tree.feature[node]))
-        if codes is None or one is None:
-            continue
-        left, missing = set(codes), bool(tree.missing_left[node])
-
-        def goes_left(code: float, left: set[int] = left, missing: bool = missing) -> bool:
-            return missing if np.isnan(code) else int(code) in left
-
-        sides = [goes_left(code) for code in one.stands_for.tolist()]
-        sets[node] = tuple(np.flatnonzero(sides).tolist())
-        if one.unseen is not None:
-            unseen_left[node] = goes_left(one.unseen)
-    same = np.array_equal(unseen_left, tree.unseen_left)
-    if tuple(sets) == tree.left_categories and same:
-        return tree
-    return tree.replace(left_categories=tuple(sets), unseen_left=unseen_left)
-
-
-# -- missing values that a deployed pipeline fills in ------------------------------------
+# -- values that a deployed pipeline cannot tell apart ------------------------------------
+# A pipeline fills in missing values, lumps infrequent categories together, and knows none that
+# arrived since it was fitted. Rows of such values are learnt from as rows of what stands for them,
+# and every split of a new tree sends all of them the same way.
 
 IMPUTED = "imputed"
 """Where a tree's metadata names the columns, and what stands for a missing value of each."""
@@ -121,93 +37,125 @@ IMPUTED = "imputed"
 TAKES_MISSING = "takes_missing"
 """Where it names columns of numbers whose missing values its pipeline fills in and flags."""
 
+LUMPED = "pipeline_categories"
+"""Where it says, by column, which categories its pipeline knows and lumps."""
 
-def imputed_codes(tree: Tree, space: FeatureSpace) -> dict[int, float]:
-    """Return, for features whose missing values are filled in, the code of what stands for them."""
-    named: Mapping[str, Any] = tree.metadata.get(IMPUTED) or {}
-    found: dict[int, float] = {}
+
+@dataclass(frozen=True)
+class StandIn:
+    """What stands for the values of a feature.
+
+    ``missing``: the number, or the code of the category, that stands for a missing value; NaN:
+    it stays missing. ``codes[code]``: the code of what stands for a category, NaN: a missing
+    value; empty: each stands for itself. ``unseen``: the same for a category that nobody has met;
+    None: a point of its own.
+    """
+
+    missing: float = math.nan
+    codes: FloatArray = field(default_factory=lambda: np.zeros(0))
+    unseen: float | None = None
+
+
+def stand_ins(tree: Tree, space: FeatureSpace) -> dict[int, StandIn]:
+    """Return what stands for the values of features whose pipeline does not tell all apart."""
+    filled: Mapping[str, Any] = tree.metadata.get(IMPUTED) or {}
+    lumped: Mapping[str, Any] = tree.metadata.get(LUMPED) or {}
+    found: dict[int, StandIn] = {}
     for feature, name in enumerate(space.feature_labels):
-        if name not in named:
-            continue
-        value, categories = named[name], space.categories[feature]
-        if categories is None:
-            found[feature] = float(value)
-        elif value in categories:
-            found[feature] = float(categories.index(value))
+        categories = space.categories[feature]
+        missing = math.nan
+        if name in filled and categories is None:
+            missing = float(filled[name])
+        elif categories is not None and name in filled and filled[name] in categories:
+            missing = float(categories.index(filled[name]))
+        if categories is not None and name in lumped:
+            found[feature] = StandIn(missing, *_lumped(lumped[name], categories))
+        elif not math.isnan(missing):
+            found[feature] = StandIn(missing)
     return found
 
 
-def recoded_entries(tree: Tree) -> dict[str, Any]:
-    """Return what the metadata of a tree made from this one should say of its pipeline."""
-    entries = (IMPUTED, TAKES_MISSING, LUMPED)
-    return {name: tree.metadata[name] for name in entries if tree.metadata.get(name)}
+def _lumped(
+    entry: Mapping[str, Any], categories: tuple[Any, ...]
+) -> tuple[FloatArray, float | None]:
+    """Return the code of what stands for each category, and for one that nobody has met."""
+    code = {c: float(k) for k, c in enumerate(categories)}
+    codes = np.arange(len(categories), dtype=np.float64)
+    for group in entry["same"]:
+        members = [code[c] for c in group if c in code]
+        codes[np.array(members, dtype=np.intp)] = min(members, default=0.0)
+    known = set(entry["categories"])
+    fresh = [k for k, c in enumerate(categories) if c not in known]
+    unseen: float | None = float(fresh[0]) if fresh else None
+    if entry["unseen"] == "missing":
+        unseen = math.nan
+    elif entry["unseen"] != "own" and entry["unseen"][0] in code:
+        unseen = float(codes[int(code[entry["unseen"][0]])])
+    if fresh and unseen is not None:
+        codes[fresh] = unseen
+    return codes, unseen
+
+
+def fill_in(coded: FloatArray, found: Mapping[int, StandIn]) -> FloatArray:
+    """Return coded rows with what stands for each value in its place."""
+    if not found:
+        return coded
+    out = coded.copy()
+    for feature, one in found.items():
+        column = out[:, feature]
+        if one.codes.size:
+            known = ~np.isnan(column)
+            column[known] = one.codes[column[known].astype(np.intp)]
+        column[np.isnan(column)] = one.missing
+    return out
+
+
+def with_stand_ins(tree: Tree, found: Mapping[int, StandIn]) -> Tree:
+    """Return a tree whose splits send each value where what stands for it goes."""
+    sets = list(tree.left_categories)
+    missing_left, unseen_left = tree.missing_left.copy(), tree.unseen_left.copy()
+    for node in np.flatnonzero(np.isin(tree.feature, [*found])).tolist():
+        one, codes = found[int(tree.feature[node])], tree.left_categories[node]
+        if not math.isnan(one.missing):
+            value = tree.round_values(np.array([one.missing]))
+            missing_left[node] = tree.goes_left(np.array([node]), value)[0]
+        if codes is None or not one.codes.size:
+            continue
+        listed = np.isin(one.codes, codes) | (np.isnan(one.codes) & missing_left[node])
+        sets[node] = tuple(np.flatnonzero(listed).tolist())
+        if one.unseen is not None:
+            as_missing = math.isnan(one.unseen)
+            unseen_left[node] = missing_left[node] if as_missing else one.unseen in codes
+    changed = tree.replace(
+        left_categories=tuple(sets), missing_left=missing_left, unseen_left=unseen_left
+    )
+    return tree if changed == tree else changed
 
 
 def never_missing(space: FeatureSpace, tree: Tree) -> FeatureSpace:
     """Return a space in which the columns that a tree has filled in cannot be missing."""
     named = tree.metadata.get(IMPUTED) or {}
     filled = np.array([name in named for name in space.feature_labels], dtype=bool)
-    if not (filled & space.can_be_missing).any():
-        return space
-    return space.replace(can_be_missing=space.can_be_missing & ~filled)
+    return _with_missing(space, space.can_be_missing & ~filled)
 
 
-def fill_in(coded: NDArray[np.float64], codes: Mapping[int, float]) -> NDArray[np.float64]:
-    """Return coded rows with what stands for missing values in their place."""
-    if not codes:
-        return coded
-    out = coded.copy()
-    for feature, code in codes.items():
-        column = out[:, feature]
-        column[np.isnan(column)] = code
-    return out
+def may_be_missing(space: FeatureSpace, found: Mapping[int, StandIn]) -> FeatureSpace:
+    """Return a space in which features can be missing of which a category counts as missing."""
+    flags = space.can_be_missing.copy()
+    for feature, one in found.items():
+        flags[feature] |= np.isnan(one.codes).any()
+    return _with_missing(space, flags)
 
 
-def missing_as_imputed(tree: Tree, codes: Mapping[int, float]) -> Tree:
-    """Return a tree whose splits send missing values where they send what stands for them."""
-    asked = np.array([int(f) in codes for f in tree.feature]) & ~tree.is_leaf
-    nodes = np.flatnonzero(asked)
-    if not nodes.size:
-        return tree
-    values = np.array([[codes[int(tree.feature[node])] for node in nodes]])
-    missing_left = tree.missing_left.copy()
-    missing_left[nodes] = tree.goes_left(nodes, tree.round_values(values)[0])
-    if np.array_equal(missing_left, tree.missing_left):
-        return tree
-    return tree.replace(missing_left=missing_left, unseen_left=tree.unseen_left)
+def _with_missing(space: FeatureSpace, flags: NDArray[np.bool_]) -> FeatureSpace:
+    same = np.array_equal(flags, space.can_be_missing)
+    return space if same else space.replace(can_be_missing=flags)
 
 
-def same_where_missing(one: Tree, two: Tree, feature: int) -> bool:
-    """Whether rows without a feature end alike in two trees that differ in where these go.
-
-    Compares the two trees without the splits on the feature, node by node.
-    """
-    return _asked_beside(one, feature) == _asked_beside(two, feature)
-
-
-def _asked_beside(tree: Tree, feature: int) -> list[tuple[Any, ...]]:
-    """List the splits and leaves that rows without a feature may meet, left before right."""
-    out: list[tuple[Any, ...]] = []
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
-        left, right = int(tree.children_left[node]), int(tree.children_right[node])
-        if tree.is_leaf[node]:
-            out.append((int(tree.label[node]), tree.value[node].tolist()))
-        elif tree.feature[node] == feature:
-            waiting.append(left if tree.missing_left[node] else right)
-        else:
-            split = (
-                int(tree.feature[node]),
-                # NaN is not equal to itself.
-                None if np.isnan(tree.threshold[node]) else float(tree.threshold[node]),
-                tree.left_categories[node],
-                bool(tree.missing_left[node]),
-                bool(tree.unseen_left[node]),
-            )
-            out.append(split)
-            waiting += (right, left)
-    return out
+def recoded_entries(tree: Tree) -> dict[str, Any]:
+    """Return what the metadata of a tree made from this one should say of its pipeline."""
+    entries = (IMPUTED, TAKES_MISSING, LUMPED)
+    return {name: tree.metadata[name] for name in entries if tree.metadata.get(name)}
 
 
 # -- one-hot columns, rewritten as the categorical feature itself -----------------------

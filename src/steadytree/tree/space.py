@@ -309,34 +309,6 @@ class FeatureSpace:
         several = np.array([len(c or ()) > 2 for c in self.categories], dtype=bool)
         return np.asarray(self.ordered & several)
 
-    def positions_of(self, features: Any, option: str) -> frozenset[int]:
-        """Positions of features that the user lists by name, or by number, in an option.
-
-        Parameters
-        ----------
-        features : str, int, iterable of them or None
-        option : str
-            What an error calls them.
-
-        Returns
-        -------
-        frozenset of int
-        """
-        labels = self.feature_labels
-        out: set[int] = set()
-        several = isinstance(features, Iterable) and not isinstance(features, str)
-        for item in features if several else () if features is None else [features]:
-            if isinstance(item, str) and item in self.position:
-                out.add(self.position[item])
-            elif isinstance(item, (int, np.integer)) and 0 <= item < len(labels):
-                out.add(int(item))
-            else:
-                shown = quoted(item)
-                close = difflib.get_close_matches(shown.strip("'"), labels[:MOST_COMPARED], n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"they are {some_of(labels)}"
-                raise InputError(f"expected names of features in {option}, got {shown}; {hint}")
-        return frozenset(out)
-
     def encode(self, X: Any, needed: Collection[int] | None = None) -> NDArray[np.float64]:
         """Code a table: numbers as they are, categories as positions, missing as NaN.
 
@@ -449,25 +421,31 @@ def categorical_mask(
                 f"got {categorical_features!r}"
             )
         return np.array([is_categorical_column(X, j) for j in range(count)], dtype=bool)
-    mask = np.zeros(count, dtype=bool)
-    chosen = [] if categorical_features is None else list(categorical_features)
-    if chosen and all(isinstance(item, (bool, np.bool_)) for item in chosen):
-        if len(chosen) != count:
-            raise InputError(f"expected {count} categorical flags, got {len(chosen)}")
-        return np.array(chosen, dtype=bool)
-    position = {name: j for j, name in enumerate(names or ())}
-    for item in chosen:
-        if isinstance(item, str):
-            if item not in position:
-                raise InputError(
-                    f"expected a column name in categorical_features, got {quoted(item)}"
-                )
-            mask[position[item]] = True
-        elif not -count <= int(item) < count:
-            raise InputError(f"expected a column below {count} in categorical_features, got {item}")
+    flags = np.asarray([] if categorical_features is None else categorical_features)
+    if flags.dtype == bool and flags.shape == (count,):
+        return flags
+    labels = names or tuple(f"x{j}" for j in range(count))
+    chosen = listed_features(categorical_features, labels, "categorical_features")
+    return np.isin(np.arange(count), [*chosen])
+
+
+def listed_features(features: Any, labels: Sequence[str], option: str) -> frozenset[int]:
+    """Return the positions of features that the user lists by name, or by number, in an option."""
+    position = {label: j for j, label in enumerate(labels)}
+    out: set[int] = set()
+    several = isinstance(features, Iterable) and not isinstance(features, str)
+    for item in features if several else () if features is None else [features]:
+        whole = isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+        if isinstance(item, str) and item in position:
+            out.add(position[item])
+        elif whole and 0 <= item < len(labels):
+            out.add(int(item))
         else:
-            mask[int(item)] = True
-    return mask
+            shown = quoted(item)
+            close = difflib.get_close_matches(shown.strip("'"), labels[:MOST_COMPARED], n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"they are {some_of(labels)}"
+            raise InputError(f"expected names of features in {option}, got {shown}; {hint}")
+    return frozenset(out)
 
 
 def _observed(columns: Sequence[Column], tails: float = 0.0) -> dict[str, Any]:

@@ -47,17 +47,13 @@ class Side(NamedTuple):
 Box = dict[int, Side]
 
 
-def coordinate_start(space: FeatureSpace) -> NDArray[np.int64]:
-    """First coordinate of each feature; the last entry is the number of coordinates.
+class Boxes:
+    """How a condition narrows a box of one space, and how much a box tightens the space.
 
+    ``start`` has the first coordinate of each feature, and their number as one entry more.
     Numeric: upper side, lower side, and (if it can be missing) present, missing.
     Categorical: one per category, and one for missing.
     """
-    return np.array(Boxes(space).start, dtype=np.int64)
-
-
-class Boxes:
-    """How a condition narrows a box of one space, and how much a box tightens the space."""
 
     def __init__(self, space: FeatureSpace) -> None:
         self.space = space

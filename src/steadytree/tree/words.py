@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -341,10 +341,6 @@ class Condition:
         several = self.run is None and self.allowed is not None and len(self.allowed) > 1
         odd = bool(self.missing) + bool(self.unseen)
         return odd > 1 if not self.present else bool(odd) or several
-
-    def without_missing(self) -> Condition:
-        """Return the condition with nothing said about missing values and categories never met."""
-        return replace(self, missing=None, unseen=None)
 
     def __str__(self) -> str:
         """Return the condition in words: ``30 < age <= 50``, ``colour is red or blue``."""

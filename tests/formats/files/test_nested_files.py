@@ -62,7 +62,7 @@ def test_damaged_and_hostile_files(tmp_path: Path) -> None:
         ('{"feature": "a", "threshold":', "expected JSON, got .* the file may be cut off"),
         ('{"left":' * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
         ('{"feature": 1000000000000000000000, "threshold": 1, ' + sides, "one of the features"),
-        ('{"feature": 1, "threshold": NaN, ' + sides, "got nan"),
+        ('{"feature": "1", "threshold": NaN, ' + sides, "got nan"),
     ):
         path.write_text(text)
         with pytest.raises(TreeFormatError, match=match):

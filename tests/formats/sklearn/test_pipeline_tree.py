@@ -43,7 +43,7 @@ from steadytree.formats.sklearn.pipeline_numbers import (
 from steadytree.formats.sklearn.pipeline_steps import compared_cells
 from steadytree.plugins import rows_predicted_otherwise, write_like
 from steadytree.tree.nested import Branch, Leaf, build_tree
-from steadytree.tree.recoded import missing_as_imputed
+from steadytree.tree.recoded import StandIn, with_stand_ins
 from tests.formats.random_pipelines import accepted_rows, random_pipeline
 
 NUMBERS, CATEGORIES = ["age", "income", "debts"], ["colour", "town", "grade"]
@@ -131,10 +131,10 @@ def edited(tree: st.Tree, X: pd.DataFrame, seed: int) -> st.Tree:
         precision="float64",
     )
     fills = tree.metadata.get("imputed", {})
-    return missing_as_imputed(
+    return with_stand_ins(
         new,
         {
-            j: float(fills[name]) if tree.categories[j] is None else 0.0
+            j: StandIn(float(fills[name]) if tree.categories[j] is None else 0.0)
             for j, name in enumerate(tree.feature_labels)
             if name in fills
         },

@@ -230,8 +230,8 @@ def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> Packed
     meta[:, FIRST_PATH] = flat.first_path[:-1]
 
     # structure: operations' coordinates, nodes, coordinate maps, labels
-    walks = [p.operations for p in paths]
-    n_ops = np.array([walk.coord.size for walk in walks])
+    walks = [p.walked for p in paths]
+    n_ops = np.array([walk.op_coord.size for walk in walks])
     n_nodes = np.array([walk.depth.size for walk in walks])
     first_op, first_node = _starts(n_ops), _starts(n_nodes)
     op_shift = np.repeat(first_op[:-1], n_nodes)
@@ -239,12 +239,12 @@ def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> Packed
         [
             np.concatenate([walk.depth for walk in walks]),
             np.concatenate([walk.path for walk in walks]),
-            np.concatenate([walk.start[:-1] for walk in walks]) + op_shift,
-            np.concatenate([walk.start[1:] for walk in walks]) + op_shift,
+            np.concatenate([walk.op_start[:-1] for walk in walks]) + op_shift,
+            np.concatenate([walk.op_start[1:] for walk in walks]) + op_shift,
         ],
         axis=1,
     ).astype(np.int64)
-    op_coord = np.concatenate([walk.coord for walk in walks]).astype(np.int64)
+    op_coord = np.concatenate([walk.op_coord for walk in walks]).astype(np.int64)
     coords_at = op_coord.size + nodes.size
     labels_at = coords_at + n_trees * n_coords
     meta[:, NODES] = op_coord.size + 4 * first_node[:-1]
@@ -269,7 +269,7 @@ def _lay_out(flat: _Flat, inverse: NDArray[np.intp], measure: Measure) -> Packed
     amounts[sums_at:] = flat.sum
     meta[:, SUMS] = sums_at + flat.first_path[:-1]
     # Amounts are half tightenings; the identity of core.paths takes off the whole minimum.
-    for side, tightening in enumerate(([w.old for w in walks], [w.new for w in walks])):
+    for side, tightening in enumerate(([w.op_old for w in walks], [w.op_new for w in walks])):
         amounts[side : 2 * op_coord.size : 2] = 2 * measure.tightenings(np.concatenate(tightening))
     local = np.arange(flat.tree_of_path.size) - flat.first_path[flat.tree_of_path]
     amounts[row_start[row] + local[flat.path_of_entry]] = 2 * flat.amount

@@ -21,6 +21,7 @@ from steadytree.formats.boosting import read_lightgbm, read_xgboost
 from steadytree.formats.boosting.leaf_scores import link_of
 from steadytree.formats.kept_labels import leaf_shares, over_columns
 from steadytree.formats.split_tests import SplitTest, split_test
+from steadytree.formats.thresholds import next_above
 from steadytree.plugins import (
     LARGEST_SHARE,
     Decision,
@@ -28,7 +29,6 @@ from steadytree.plugins import (
     Tree,
     UnsupportedModelError,
     import_optional,
-    next_above,
     quoted,
     read_model,
     write_atomic,

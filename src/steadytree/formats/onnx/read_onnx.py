@@ -48,6 +48,7 @@ from steadytree.formats.onnx.onnx_trees import (
     whole,
 )
 from steadytree.formats.stored_nodes import check_category_sizes
+from steadytree.formats.thresholds import double_threshold
 from steadytree.plugins import (
     MAX_UNLISTED_FEATURES,
     Leaf,
@@ -56,7 +57,6 @@ from steadytree.plugins import (
     UnsupportedModelError,
     build_tree,
     choose_tree,
-    double_threshold,
     import_optional,
     is_a,
     quoted,

@@ -17,13 +17,13 @@ import numpy as np
 
 from steadytree.formats.onnx.onnx_trees import METADATA
 from steadytree.formats.split_tests import SplitTest, fits, split_test
+from steadytree.formats.thresholds import single_threshold
 from steadytree.plugins import (
     InputError,
     Tree,
     UnsupportedModelError,
     __version__,
     import_optional,
-    single_threshold,
 )
 
 SUFFIXES = (".onnx",)

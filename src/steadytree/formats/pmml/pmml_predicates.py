@@ -24,7 +24,8 @@ from steadytree.formats.conditions import (
     below,
 )
 from steadytree.formats.pmml.pmml_fields import Field, Fields, first, read_value, tag
-from steadytree.plugins import TreeFormatError, UnsupportedModelError, double_threshold, quoted
+from steadytree.formats.thresholds import double_threshold
+from steadytree.plugins import TreeFormatError, UnsupportedModelError, quoted
 
 PREDICATES = ("SimplePredicate", "SimpleSetPredicate", "CompoundPredicate", "True", "False")
 MAX_NESTING = 30

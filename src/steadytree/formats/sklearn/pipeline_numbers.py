@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from steadytree.formats.sklearn.pipeline_columns import PipelineColumns
 from steadytree.formats.sklearn.pipeline_cuts import find_cuts
 from steadytree.formats.sklearn.pipeline_steps import FLAG, NUMBER, SAME, compared_cells
-from steadytree.plugins import Tree, UnsupportedModelError, double_threshold
+from steadytree.formats.thresholds import double_threshold
+from steadytree.plugins import Tree, UnsupportedModelError
 
 # -- Tell a handful of values apart by the columns that a pipeline makes of them --
 # Each category of a raw column, a missing value and a category never met are points in the

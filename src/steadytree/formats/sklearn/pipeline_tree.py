@@ -32,11 +32,11 @@ from steadytree.plugins import (
     Branch,
     Leaf,
     Node,
+    StandIn,
     Tree,
     UnsupportedModelError,
     build_tree,
-    missing_as_imputed,
-    same_where_missing,
+    with_stand_ins,
 )
 
 FloatArray = NDArray[np.float64]
@@ -79,10 +79,43 @@ def _missing_as_filled_in(tree: Tree, columns: PipelineColumns) -> Tree:
         if categories is not None and value not in categories:
             continue
         code = float(value) if categories is None else float(categories.index(value))
-        other = missing_as_imputed(tree, {raw: code})
-        if same_where_missing(tree, other, raw):
+        other = with_stand_ins(tree, {raw: StandIn(code)})
+        if _same_where_missing(tree, other, raw):
             tree = other
     return tree
+
+
+def _same_where_missing(one: Tree, two: Tree, feature: int) -> bool:
+    """Whether rows without a feature end alike in two trees that differ in where these go.
+
+    Compares the two trees without the splits on the feature, node by node.
+    """
+    return _asked_beside(one, feature) == _asked_beside(two, feature)
+
+
+def _asked_beside(tree: Tree, feature: int) -> list[tuple[Any, ...]]:
+    """List the splits and leaves that rows without a feature may meet, left before right."""
+    out: list[tuple[Any, ...]] = []
+    waiting = [0]
+    while waiting:
+        node = waiting.pop()
+        left, right = int(tree.children_left[node]), int(tree.children_right[node])
+        if tree.is_leaf[node]:
+            out.append((int(tree.label[node]), tree.value[node].tolist()))
+        elif tree.feature[node] == feature:
+            waiting.append(left if tree.missing_left[node] else right)
+        else:
+            split = (
+                int(tree.feature[node]),
+                # NaN is not equal to itself.
+                None if np.isnan(tree.threshold[node]) else float(tree.threshold[node]),
+                tree.left_categories[node],
+                bool(tree.missing_left[node]),
+                bool(tree.unseen_left[node]),
+            )
+            out.append(split)
+            waiting += (right, left)
+    return out
 
 
 def _too_large() -> UnsupportedModelError:
