@@ -149,7 +149,9 @@ def follow_words(text: str, X: pd.DataFrame) -> tuple[np.ndarray[Any, Any], np.n
             follows &= ~gone
         elif after.startswith("is "):
             listed = re.sub(r"^is (anything but )?", "", after.strip())
-            named = set(re.split(r", or |, | or ", listed.replace("a category never met", NEW)))
+            named = set(
+                re.split(r", or |, | or ", re.sub("a category never met|any other", NEW, listed))
+            )
             lets_in, new = "missing" in named, NEW in named
             named -= {"missing", NEW}
             known = set(map(str, column.cat.categories)) - NOT_KNOWN if named or new else set()

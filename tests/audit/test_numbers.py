@@ -192,37 +192,47 @@ def check_deployed(audit: Audit) -> None:
 def check_diff(audit: Audit) -> None:
     """Rows that follow each rule, their outcomes, what it predicts; and whose decision changes."""
     result, X, y = audit.result, audit.case.X_new, audit.case.y_new
-    told = result.diff.to_dict()
+    told, listed = result.diff.to_dict(), {rule.number: rule for rule in result.diff.rules}
     leaf = {
         "old": audit.leaf_of_new_rows(result.deployed),
         "new": audit.leaf_of_new_rows(result.tree),
     }
     trees = {"old": result.deployed, "new": result.tree}
-    assert told["n_rows"] == len(X)
-    assert told["flips"] == pytest.approx(audit.changed.mean(), abs=1e-9)
+    assert told["n_rows"]["count"] == len(X)
+    assert (told["flips"]["count"], told["flips"]["of"]) == (audit.changed.sum(), len(X))
+    assert result.diff.flips == pytest.approx(audit.changed.mean(), abs=1e-9)
     assert (result.diff.changed_decisions == audit.changed).all()
-    for rule in told["rules"]:
+    for row in told["rules"]:
+        rule, values = listed[row["number"]], []
         for side in ("old", "new"):
-            half = rule[side]
+            half, counted = row[side], getattr(rule, side)
             if half is None:
                 continue
-            rows = leaf[side] == half["leaf"]
-            assert half["share"] == pytest.approx(rows.mean(), abs=1e-9)
-            np.testing.assert_allclose(half["value"], trees[side].value[half["leaf"]], **EXACT)
-            if not rows.any():
-                assert half["outcome_rate"] is None
-            elif audit.classes is None:
-                assert half["outcome_rate"] == pytest.approx(y[rows].mean(), rel=1e-9)
-            else:
-                counted = audit.classes[1] if len(audit.classes) == 2 else half["label"]
-                assert half["outcome_rate"] == pytest.approx((y[rows] == counted).mean(), abs=1e-9)
+            rows, value = leaf[side] == half["leaf"], trees[side].value[half["leaf"]]
+            values.append(value)
+            assert counted.share == pytest.approx(rows.mean(), abs=1e-9)
+            assert (half["rows"] or {"count": 0})["count"] == rows.sum()
             assert (follow_rule(half["conditions"], X) == rows).all()
-        if rule["old"] is not None and rule["new"] is not None:
-            both = (leaf["old"] == rule["old"]["leaf"]) & (leaf["new"] == rule["new"]["leaf"])
-            assert rule["share_in_both"] == pytest.approx(both.mean(), abs=1e-9)
-            one, two = np.array(rule["old"]["value"]), np.array(rule["new"]["value"])
+            if audit.classes is None:
+                assert half["predicted"]["mean"] == pytest.approx(value[0], rel=1e-12)
+            else:
+                shown = value[list(audit.classes).index(half["shown"])]
+                assert half["predicted"]["risk"] == pytest.approx(shown, rel=1e-12)
+            if not rows.any():
+                assert (half["observed"], counted.outcome_rate) == (None, None)
+            elif audit.classes is None:
+                assert half["observed"]["mean"] == pytest.approx(y[rows].mean(), rel=1e-9)
+            else:
+                outcome = audit.classes[1] if len(audit.classes) == 2 else half["label"]
+                hits = (y[rows] == outcome).sum()
+                assert (half["observed"]["count"], half["observed"]["of"]) == (hits, rows.sum())
+                assert counted.outcome_rate == pytest.approx(hits / rows.sum(), abs=1e-9)
+        if len(values) == 2:
+            both = (leaf["old"] == row["old"]["leaf"]) & (leaf["new"] == row["new"]["leaf"])
+            assert rule.share_in_both == pytest.approx(both.mean(), abs=1e-9)
+            one, two = values
             change = np.abs(two - one).sum() / 2 if len(one) > 2 else (two - one)[-1]
-            assert rule["value_change"] == pytest.approx(change, abs=1e-9)
+            assert rule.value_change == pytest.approx(change, abs=1e-9)
 
 
 def check_flips(audit: Audit) -> None:
