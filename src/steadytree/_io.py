@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from steadytree._text import cut, quoted
 from steadytree.exceptions import InputError, TreeFormatError, WriteError
@@ -25,6 +25,8 @@ from steadytree.exceptions import InputError, TreeFormatError, WriteError
 # Far above what anybody could read and far below what would fill a machine. Each number is stated
 # in the documentation (docs/guide/limits.md), which a test holds against this module.
 
+PIECE = 2**20
+"""Bytes read at once."""
 MAX_FILE_BYTES = 256 * 2**20
 """Size of the largest model file that is read."""
 MAX_NODES = 1_000_000
@@ -302,11 +304,10 @@ def read_bytes(
                     f"expected a readable {what}, got a pipe or a device: {path}; save what it "
                     "holds to a file first"
                 )
-            content = file.read(max_bytes + 1 if most is None else most)
+            content = _read_up_to(file, max_bytes + 1 if most is None else most)
     except OSError as error:
-        raise TreeFormatError(
-            f"expected a readable {what}, got {error.strerror}: {path}"
-        ) from error
+        got = "a folder" if isinstance(error, IsADirectoryError) else error.strerror
+        raise TreeFormatError(f"expected a readable {what}, got {got}: {path}") from error
     except TreeFormatError:
         raise
     except ValueError as error:  # a path with a zero byte
@@ -314,6 +315,15 @@ def read_bytes(
     if most is None and len(content) > max_bytes:
         raise TreeFormatError(f"{path}: expected a file of at most {max_bytes:,} bytes, got more")
     return content
+
+
+def _read_up_to(file: BinaryIO, most: int) -> bytes:
+    """Read in pieces: one call would take all the memory that a file might need."""
+    pieces: list[bytes] = []
+    while most > 0 and (piece := file.read(min(most, PIECE))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 def parse_json(content: bytes | str, *, constants: bool = True) -> Any:
