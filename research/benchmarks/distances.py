@@ -22,7 +22,7 @@ from research.benchmarks.workloads import Workload, distinct_models, w1, w2, wit
 from steadytree import FeatureSpace, as_tree, pairwise_tree_distances, tree_distance
 from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
-from steadytree.distance.variants import Measure, check_options
+from steadytree.distance.equations import Measure, check_options
 from steadytree.plugins import read_models
 from steadytree.tree.paths import Paths
 

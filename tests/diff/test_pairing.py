@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steadytree.diff.changes import compare_conditions
 from steadytree.diff.pairing import Pair, read_pairs, some_case_follows_both
 from steadytree.distance import match_paths
-from steadytree.distance.variants import cost_matrix
+from steadytree.distance.equations import cost_matrix
 from steadytree.tree.words import Condition
 from tests.diff.trees import Leaf, Split, build, changed, compare, cuts, nodes, splits
 

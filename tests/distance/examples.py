@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 from steadytree import FeatureSpace, as_tree
-from steadytree.distance.variants import DistanceOptions, Measure
+from steadytree.distance.equations import DistanceOptions, Measure
 from steadytree.tree.paths import Paths
 from tests.strategies import Kind, random_space, random_tree
 

@@ -18,7 +18,13 @@ from steadytree.distance import distances
 from steadytree.distance._solver import kernels
 from steadytree.distance._solver.pack import pack
 from steadytree.distance.distances import normalised, weighted_means
-from steadytree.distance.variants import VARIANTS, DistanceOptions, Measure, check_options, paths_of
+from steadytree.distance.equations import (
+    VARIANTS,
+    DistanceOptions,
+    Measure,
+    check_options,
+    paths_of,
+)
 from tests.golden import MID_1, MID_2, UNIT, build
 from tests.strategies import examples, tree_collections
 

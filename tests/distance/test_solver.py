@@ -18,7 +18,7 @@ from steadytree.distance import _solver
 from steadytree.distance._solver import assign, compiled_solver, kernels, match, pairwise_by_scipy
 from steadytree.distance._solver.assignment import N_VECTORS
 from steadytree.distance._solver.pack import LANES, pack, padded_length
-from steadytree.distance.variants import in_quanta
+from steadytree.distance.equations import in_quanta
 from steadytree.exceptions import InputError
 from steadytree.tree.paths import Paths
 from tests.distance.examples import (

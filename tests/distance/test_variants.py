@@ -11,7 +11,7 @@ import pytest
 import steadytree as st
 from steadytree import _io as limits
 from steadytree.distance import VARIANTS, Variant
-from steadytree.distance.variants import Measure, check_options, cost_matrix, in_quanta
+from steadytree.distance.equations import Measure, check_options, cost_matrix, in_quanta
 from steadytree.exceptions import InputError
 from steadytree.tree.paths import Paths
 from tests import naive

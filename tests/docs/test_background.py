@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from research.paper.catalogue import CATALOGUE
-from steadytree.distance.variants import check_options, cost_matrix
+from steadytree.distance.equations import check_options, cost_matrix
 from steadytree.tree.paths import Paths
 from tests.docs.fences import DOCS, ROOT, fences
 from tests.strategies import Kind, examples, random_space, random_tree

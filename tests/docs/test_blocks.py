@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from steadytree.distance.variants import VARIANTS
+from steadytree.distance.equations import VARIANTS
 from steadytree.estimators.selection import RULES
 from steadytree.plugins import READERS, WRITERS
 from tests.docs import hospital

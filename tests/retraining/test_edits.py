@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
 from steadytree.distance import tree_distance
-from steadytree.distance.variants import Measure, check_options
+from steadytree.distance.equations import Measure, check_options
 from steadytree.formats.rules.read_rules import tree_from_rules
 from steadytree.growing.best_first import BinnedTable, Split, TaughtRows
 from steadytree.growing.leaf_values import target_columns

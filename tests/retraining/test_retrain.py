@@ -238,7 +238,7 @@ def test_class_weights_are_inherited_as_a_policy():
     before, after = (np.mean(m.predict(sick) == 1) for m in (deployed, result.tree))
     assert before > 0.5
     assert after > before - 0.15
-    assert result.classes_given_up == {}
+    assert result.diff.classes_given_up == {}
     # Risks are rates, not weighted shares.
     assert result.tree.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
     assert result.tree.decision.origin == "class weights"
@@ -266,7 +266,7 @@ def test_a_tree_that_flags_nobody_is_a_loud_warning():
         result = retrain(first, X[700:], y[700:], decision=0.9, **QUICK)
     assert len(seen) == 1
     assert result.one_decision is not None
-    assert result.classes_given_up == {1: True}
+    assert result.diff.classes_given_up == {1: True}
     first_line, policy = result.explain().splitlines()[:2]
     assert f"first set a threshold, for example {result.one_decision.threshold_words}" in first_line
     assert policy.startswith("Policy: flags 1 from a risk of 90 % on.")

@@ -24,7 +24,6 @@ from steadytree._text import (
     quoted,
     some_of,
 )
-from steadytree.publish.cells import Text, cell_words, people, text
 
 ANYTHING = hs.text(hs.characters(codec=None, categories=None))
 
@@ -167,13 +166,3 @@ def test_some_of_a_list() -> None:
     assert some_of(range(12), most=2) == "0, 1 and 10 more"
     assert cut("abc", 3) == "abc"
     assert cut("abcd", 3) == "abc... (4 characters)"
-
-
-# -- a text knows which of its words are numbers about people ---------------------
-
-
-def test_a_text_reads_as_it_is_and_knows_its_cells() -> None:
-    line = text("It happens for ", people(3), text(" of ", people(300)), ".")
-    assert isinstance(line, Text)
-    assert line == "It happens for 3 of 300."
-    assert [cell_words(part) for part in line.parts if isinstance(part, dict)] == ["3", "300"]

@@ -24,7 +24,7 @@ from research.paper.models import (
 from research.paper.protocols import FIRST_BATCH, Rows, grows_nested, make_split, partition
 from research.paper.settings import generator
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 from steadytree.tree.json import tree_to_dict
 from steadytree.tree.printing import tree_text
 from steadytree.tree.tree import Tree

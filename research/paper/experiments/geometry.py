@@ -17,7 +17,7 @@ from research.paper.jobs import Job
 from research.paper.models import Problem
 from research.paper.settings import LARGEST_DEPTH, generator
 from steadytree.distance.distances import pairwise_tree_distances
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 from steadytree.estimators.selection import pareto_mask
 from steadytree.tree.tree import Tree
 

@@ -29,7 +29,7 @@ from research.paper.models import grow_batches, load_problem
 from research.paper.protocols import grows_nested, make_split
 from research.paper.settings import generator
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 from steadytree.tree.paths import Paths
 from steadytree.tree.tree import Tree
 

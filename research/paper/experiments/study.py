@@ -28,7 +28,7 @@ from research.paper.models import (
 from research.paper.protocols import Rows, grows_nested, make_split, partition
 from research.paper.settings import LARGEST_DEPTH, generator, seed_of
 from steadytree.distance.distances import pairwise_tree_distances
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 from steadytree.estimators.assessment import LEAF_NODE, count_splits
 from steadytree.estimators.selection import RULES, pareto_mask
 from steadytree.evaluation.scores import auc

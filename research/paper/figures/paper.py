@@ -23,7 +23,7 @@ from research.paper.published import CASE_STUDY_NAMES, NUMBERS, TABLE_1
 from research.paper.settings import LARGEST_DEPTH, PROTOCOLS
 from research.paper.summaries.paper import METHODS
 from research.paper.tables import Table, mean
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 from steadytree.tree.printing import INK, OKABE_ITO
 from steadytree.views.figures import plain_axes
 

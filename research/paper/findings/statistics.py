@@ -18,7 +18,7 @@ import numpy as np
 from research.paper.findings.intervals import Estimate, estimate, exact
 from research.paper.findings.observed import Cells, Observed
 from research.paper.published import CASE_STUDY_NAMES, TABLE_3
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 
 __all__ = ["STATISTICS", "Statistic"]
 

@@ -8,7 +8,7 @@ from research.paper.runs import Results
 from research.paper.settings import LARGEST_DEPTH, Settings
 from research.paper.summaries.paper import ALL, DATASET
 from research.paper.tables import Column, Table, mean, spread, with_rows
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 
 __all__ = ["sensitivity_tables"]
 

@@ -13,8 +13,8 @@ from steadytree.diff.changes import Rule, RuleChange, SplitChange
 from steadytree.diff.directions import space_with_turned
 from steadytree.diff.pairing import Pair, group_changes, read_pairs
 from steadytree.diff.tree_diff import TreeDiff, positive_class
+from steadytree.distance.equations import Measure
 from steadytree.distance.matching import PathMatching, match_paths
-from steadytree.distance.variants import Measure
 from steadytree.evaluation.performance import classes_given_up, prediction_moved, response_span
 from steadytree.exceptions import InputError
 from steadytree.plugins import read_model

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from steadytree._io import check_matching
 from steadytree.diff.changes import SAME_BOUND
 from steadytree.diff.pairing import read_pairs
 from steadytree.distance.matching import PathMatching, match_paths
@@ -132,6 +133,7 @@ def space_with_turned(old: Tree, new: Tree, space: FeatureSpace) -> FeatureSpace
     apart = old.tells_unseen_from_missing or new.tells_unseen_from_missing
     if space.can_be_missing.all() and not apart:
         return space
+    check_matching(old.n_leaves, new.n_leaves)
     both = _paths([old, new], space)
     every = space.replace(can_be_missing=np.ones_like(space.can_be_missing))
     wide = _paths([old, new], _with_other(every, range(space.n_features)))
@@ -162,7 +164,7 @@ def _regions(narrow: Paths, wide: Paths) -> dict[Hashable, dict[int, Condition]]
 def _named(condition: Condition, space: FeatureSpace) -> Hashable:
     """Name a condition so that bounds that are nearly equal are one."""
     j, allowed = condition.feature, condition.allowed
-    step = SAME_BOUND * float(space.upper[j] - space.lower[j]) or 1.0
+    step = SAME_BOUND * float(space.upper[j]) - SAME_BOUND * float(space.lower[j]) or 1.0
     bounds = (condition.lower, condition.upper)
     rounded = [b if np.isinf(b) else round(b / step) for b in bounds]
     return j, *rounded, None if allowed is None else frozenset(allowed)

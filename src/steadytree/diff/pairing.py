@@ -23,8 +23,8 @@ from steadytree.diff.changes import (
     compare_conditions,
     concerned_by,
 )
+from steadytree.distance.equations import cost_matrix
 from steadytree.distance.matching import PathMatching
-from steadytree.distance.variants import cost_matrix
 from steadytree.tree.alignment import align_tree
 from steadytree.tree.columns import codes_in
 from steadytree.tree.paths import Paths

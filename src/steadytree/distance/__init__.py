@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from steadytree.distance.distances import pairwise_tree_distances, tree_distance
+from steadytree.distance.equations import VARIANTS, LonePaths, Variant, distance_bound
 from steadytree.distance.matching import MatchedPair, PathMatching, UnmatchedPath, match_paths
-from steadytree.distance.variants import VARIANTS, LonePaths, Variant, distance_bound
 
 __all__ = [
     "VARIANTS",

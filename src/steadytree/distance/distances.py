@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steadytree.distance._solver import pairwise
-from steadytree.distance.variants import (
+from steadytree.distance.equations import (
     DistanceOptions,
     Measure,
     check_options,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steadytree.distance._solver import match, pairwise
 from steadytree.distance.distances import normalised
-from steadytree.distance.variants import (
+from steadytree.distance.equations import (
     DistanceOptions,
     Measure,
     check_options,

@@ -21,7 +21,7 @@ from steadytree.diff import diff_trees
 from steadytree.diff.candidate_trees import add_candidate_trees
 from steadytree.diff.diff_summary import diff_summary
 from steadytree.distance.distances import normalised, weighted_means
-from steadytree.distance.variants import check_options, paths_of
+from steadytree.distance.equations import check_options, paths_of
 from steadytree.estimators.selection import pareto_mask
 from steadytree.evaluation.holdout import measure_each
 from steadytree.exceptions import InputError

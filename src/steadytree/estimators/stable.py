@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from steadytree._views import write_report
-from steadytree.distance.variants import check_options
+from steadytree.distance.equations import check_options
 from steadytree.estimators.predictor import (
     ClassifierTreeMixin,
     RegressorTreeMixin,

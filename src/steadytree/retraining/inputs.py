@@ -120,7 +120,7 @@ def scored_rows(seen: BoolArray, y: NDArray[np.int64], n_classes: int | None) ->
 
 def share_sample(n_old: int, n_new: int, most: int) -> tuple[int, int]:
     """Rows to draw of the old and of the new ones: by their share, at least half of them new."""
-    new = min(n_new, max(round(most * n_new / (n_old + n_new)), most // 2))
+    new = min(n_new, max(round(most * n_new / max(n_old + n_new, 1)), most // 2))
     return min(n_old, most - new), new
 
 

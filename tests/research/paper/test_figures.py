@@ -13,7 +13,7 @@ from research.paper.figures.drawing import MEAN, PAPER_LABEL, case_name
 from research.paper.published import CASE_STUDY_NAMES, TABLE_1, TABLE_3
 from research.paper.regenerate import Regenerated
 from research.paper.tables import mean
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 
 DRAW = {caption.name: draw for caption, draw in FIGURES.items()}
 

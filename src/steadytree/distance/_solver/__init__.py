@@ -6,7 +6,7 @@ but importing numba takes longer than importing everything else; so it runs wher
 to do. Which one runs depends on the sizes of the problem alone.
 
 The compiled solver packs a collection into three pools of whole numbers (``pack``), amounts in
-quanta (``distance.variants``), shifted left to make room for column numbers in the low bits::
+quanta (``distance.equations``), shifted left to make room for column numbers in the low bits::
 
     meta        a row per distinct tree: its sizes, and where its parts start in the pools
     structure   | coordinate of each operation | nodes: depth, path, first and last operation
@@ -50,7 +50,7 @@ from steadytree._io import check_matching
 from steadytree._jobs import in_threads, threads_here
 from steadytree._optional import numba_if_wanted
 from steadytree.distance._solver.pack import distinct_trees, pack
-from steadytree.distance.variants import Measure, PathAmounts, in_quanta, path_distances
+from steadytree.distance.equations import Measure, PathAmounts, in_quanta, path_distances
 from steadytree.tree.paths import Paths
 
 FloatArray = NDArray[np.float64]

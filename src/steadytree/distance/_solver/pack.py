@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.distance.variants import Measure
+from steadytree.distance.equations import Measure
 from steadytree.tree.paths import Paths
 
 IntArray = NDArray[np.int64]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from steadytree.formats.boosting import read_lightgbm, read_xgboost
 from steadytree.formats.boosting.leaf_scores import link_of
-from steadytree.formats.kept_labels import leaf_shares, over_columns
+from steadytree.formats.shares_for_labels import leaf_shares, over_columns
 from steadytree.formats.split_tests import SplitTest, split_test
 from steadytree.formats.thresholds import next_above
 from steadytree.plugins import (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steadytree.formats.kept_labels import over_columns
+from steadytree.formats.shares_for_labels import over_columns
 from steadytree.formats.sklearn.pipeline_columns import PipelineColumns
 from steadytree.formats.sklearn.pipeline_numbers import (
     MovedThreshold,

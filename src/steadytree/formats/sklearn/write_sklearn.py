@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from steadytree.formats.kept_labels import leaf_shares, over_columns
+from steadytree.formats.shares_for_labels import leaf_shares, over_columns
 from steadytree.formats.sklearn.pipeline_columns import pipeline_columns
 from steadytree.formats.sklearn.pipeline_tree import tree_in_pipeline
 from steadytree.formats.sklearn.read_sklearn import NOT_OBSERVED

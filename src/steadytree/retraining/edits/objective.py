@@ -24,7 +24,7 @@ never change, and an edit changes few paths of the candidate. So each subtree ke
 the cost matrix that belong to its leaves; a candidate's matrix is put together from its parts, and
 only the paths below the edit are computed. The number is ``tree_distance(..., variant="metric")``,
 bit for bit: boxes, tightenings and whole-number amounts are those of ``tree.paths`` and
-``distance.variants``.
+``distance.equations``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from scipy.spatial.distance import cdist
 
 from steadytree._io import check_matching
 from steadytree.distance._solver import assign
-from steadytree.distance.variants import Measure, check_options
+from steadytree.distance.equations import Measure, check_options
 from steadytree.growing.best_first import FloatArray, Split
 from steadytree.growing.nodes import NodeFactory, SearchNode, Way
 from steadytree.tree.columns import bit_set

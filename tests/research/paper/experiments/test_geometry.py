@@ -9,7 +9,7 @@ import pytest
 
 from research.paper.experiments import geometry
 from research.paper.settings import LARGEST_DEPTH
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 from steadytree.plugins import as_tree
 from steadytree.tree.tree import Tree
 

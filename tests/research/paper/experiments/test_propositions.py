@@ -13,7 +13,7 @@ from research.paper.experiments.propositions import Relaxation, attainable, draw
 from research.paper.models import grow_batches, load_problem
 from research.paper.settings import generator
 from steadytree.distance.distances import tree_distance
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 from steadytree.tree.paths import Paths
 from steadytree.tree.space import FeatureSpace
 from steadytree.tree.tree import Tree

@@ -14,7 +14,7 @@ from research.paper.findings.intervals import Estimate, exact
 from research.paper.findings.observed import Observed
 from research.paper.findings.rules import load_rules
 from research.paper.findings.statistics import STATISTICS
-from steadytree.distance.variants import distance_bound
+from steadytree.distance.equations import distance_bound
 
 Cells = Mapping[tuple[str, str], float]
 

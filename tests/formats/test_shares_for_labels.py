@@ -9,7 +9,7 @@ import pytest
 
 import steadytree as st
 from steadytree.exceptions import UnsupportedModelError
-from steadytree.formats.kept_labels import leaf_shares
+from steadytree.formats.shares_for_labels import leaf_shares
 from tests.foreign import random_tree
 
 

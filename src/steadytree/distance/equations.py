@@ -35,7 +35,7 @@ IntArray = NDArray[np.int64]
 # -- the bound: Proposition 2 of the paper ---------------------------------------------
 
 MIN_LABEL_WEIGHT, MAX_LABEL_WEIGHT = 1e-6, 1e6
-"""Amounts are whole multiples of one quantum (``distance.variants``). Within these limits the
+"""Amounts are whole multiples of one quantum (``distance.equations``). Within these limits the
 labels' part of a distance keeps seven digits or more, the features' part nine."""
 MAX_BOUND_DEPTH = 1000
 
