@@ -20,7 +20,7 @@ SOURCE = ROOT / "src" / "steadytree"
 sys.path.insert(0, str(ROOT / "scripts"))
 from count_code import count, lines_of_code, totals  # noqa: E402
 
-CEILINGS = {"formats": (10_090, 63), "all else": (26_685, 116)}
+CEILINGS = {"formats": (8_922, 56), "all else": (21_890, 109)}
 """Lines of code and modules."""
 MOST_IN_A_FOLDER = 20
 MOST_PUBLIC_NAMES = 37
