@@ -23,8 +23,8 @@ from count_code import count, lines_of_code, totals  # noqa: E402
 CEILINGS = {"formats": (8_922, 56), "all else": (21_890, 109)}
 """Lines of code and modules."""
 MOST_IN_A_FOLDER = 20
-MOST_PUBLIC_NAMES = 37
-MOST_EXCEPTIONS = 2
+MOST_PUBLIC_NAMES = 36
+MOST_EXCEPTIONS = 1
 
 
 def test_lines_and_modules_stay_below_their_ceilings() -> None:
