@@ -178,9 +178,9 @@ def _read_delimited(path: Path, reading: TableReading, separator: str) -> TableF
         ) from None
     except (UnicodeError, LookupError) as error:
         raise InputError(
-            f"expected {reading.encoding or 'UTF-8'} in {path}, got in line {begin} or later: "
-            f"{getattr(error, 'reason', error)}; say what it was written in, for example "
-            "--encoding latin-1, cp1252 or utf-16, or save it as UTF-8"
+            f"expected {reading.encoding or 'UTF-8'} in {path}, got "
+            f"{getattr(error, 'reason', error)} in line {begin} or later; say what it was "
+            "written in, for example --encoding latin-1, cp1252 or utf-16, or save it as UTF-8"
         ) from None
     columns = list(zip(*rows, strict=True))
     rows.clear()

@@ -174,7 +174,7 @@ def _entries(root: Any) -> list[_Entry]:
             _check_entries(content, OF_SPLITS if splits else OF_LEAVES)
             lacking = [n for n in ("feature", "left", "right") if splits and n not in content]
             if lacking:
-                raise TreeFormatError(f"expected the entry {lacking[0]!r} in a condition")
+                raise TreeFormatError(f"expected the entry {quoted(lacking[0])} in a condition")
         if splits:
             waiting += [(content[name], here, name, depth + 1) for name in ("right", "left")]
     return entries
