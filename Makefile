@@ -100,4 +100,4 @@ bench-exporters: $(BENCH_STAMP) ## hold our exporters and other people's against
 clean: ## remove .venv, caches and build products
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov
 	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences
-	find src tests reproduction benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests research examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
